@@ -7,8 +7,8 @@
 /*
  * Functions that make one load or store of the CPU at a mapped BAR. Each access becomes one TLP,
  * unless something between CPU and card splits the access, or merges stores to a BAR that is mapped
- * write-combining. An access of more than 8 bytes uses vector instructions, written in assembly,
- * since a compiler may split a copy in C.
+ * write-combining. On x86-64 an access of more than 8 bytes uses vector instructions, written in
+ * assembly, since a compiler may split a copy in C. On any other CPU such an access is refused.
  */
 #include <string.h>
 
@@ -17,8 +17,9 @@
 #ifdef __x86_64__
 
 /*
- * The registers whose upper halves vzeroupper clears. The assembly statements name them as changed,
- * since a compiler that uses AVX may have values in all of them.
+ * The vector registers whose upper parts the instruction vzeroupper clears. The two assembly
+ * statements with vzeroupper name them as changed, since a compiler that uses AVX may have values
+ * in all of them.
  */
 #define UPPER_HALVES \
 	"xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", \
@@ -56,7 +57,7 @@ static bool has_vectors(size_t size)
 	return false;
 }
 
-/* a stand-in on a CPU without vectors; never called: check_width() refuses these sizes */
+/* stand-in for a CPU other than x86-64; never called: check_width() refuses more than 8 bytes */
 #define copy_vector(to, from, size)	((void)0)
 
 #endif
@@ -70,7 +71,7 @@ static int check_width(size_t size)
 
 /*
  * For up to 8 bytes, litepcie_load() and litepcie_store() make a volatile access of the exact
- * width, which the compiler may neither split nor join with another one.
+ * width. A compiler for a 64-bit CPU neither splits such an access nor joins it with another one.
  */
 int litepcie_load(const uint8_t *from, void *data, size_t size)
 {
@@ -99,7 +100,7 @@ int litepcie_store(uint8_t *to, const void *data, size_t size)
 	if (rc < 0)
 		return rc;
 	if (size <= 8)
-		/* the bytes of @data are little-endian, as registers and memory of the card are */
+		/* the host is little-endian: @data becomes the lowest bytes of @value */
 		memcpy(&value, data, size);
 	if (size == 1)
 		*(volatile uint8_t *)to = (uint8_t)value;

@@ -8,15 +8,15 @@
  * The interface of a back end: struct litepcie_backend has the functions by which registers and
  * memory are reached, and struct litepcie_channel has those by which the DMA runs.
  *
- * The code of the DMA stands in folders, of which each calls the functions of the next:
+ * The code of the DMA stands in these folders, from the calls of the program to the card:
  *   dma      the calls of a stream: which buffers belong to the program, and waits
  *   dma/engine
  *            a run: which buffers the card gets, which of them raise interrupts, lost interrupts
  *   dma/table, kernel/channel.c
- *            the two implementations of struct litepcie_channel, which give the card descriptors
- *            and read its counts. That of the folder dma/table serves the back ends vfio and sim:
- *            it uses the card's own descriptor table. That of the folder kernel uses calls of the
- *            driver.
+ *            the two implementations of struct litepcie_channel, which hand buffers over and read
+ *            the counts of finished buffers. That of the folder dma/table serves the back ends vfio
+ *            and sim: it uses the card's own descriptor table. That of the folder kernel uses calls
+ *            of the driver.
  *   vfio, sim, kernel
  *            the three back ends
  * The folder describe reads the card's description of itself: its blocks, registers and identity.
@@ -44,10 +44,10 @@ struct litepcie_capture_access;
 struct litepcie_memory;
 
 /*
- * The kinds of host memory that a card reaches: the ring of h2c, the ring of c2h, the notices
+ * The kinds of host memory that memory() of a back end provides: the rings of h2c and c2h, notices
  * (records and status lines that the card writes, see notices.h), and for each queue of a capture
  * its ring and its status line (capture.h). The two constants for a capture are those of queue 0.
- * The kinds of queue n are larger by 2 * n.
+ * The two kinds of queue n are larger by 2 * n than those of queue 0.
  */
 #define LITEPCIE_QUEUES_MOST	LITEPCIE_CAPTURE_QUEUES
 #define LITEPCIE_MEMORY_H2C	0u
@@ -75,7 +75,7 @@ enum litepcie_post_by {
 	 * the opened card for certain, and not a store to a mapping of the BAR
 	 */
 	LITEPCIE_POST_OWN,
-	/* a write of the library that the back end may keep back until the next access */
+	/* a write of the library that the back end may keep back until the next access or sleep */
 	LITEPCIE_POST_LATER,
 	/*
 	 * a write that the program asks for (litepcie_bar_write_burst()): a store to the mapping if
@@ -88,7 +88,10 @@ enum litepcie_post_by {
 enum litepcie_ask {
 	/* read memory, if the card or the driver writes its counts there, else registers */
 	LITEPCIE_ASK_MEMORY,
-	/* ask the card itself, which also finds out whether the card is still there */
+	/*
+	 * read registers of the card, too, which also finds out whether the card is still there;
+	 * behind the kernel driver an ioctl() does so
+	 */
 	LITEPCIE_ASK_CARD,
 };
 
@@ -106,8 +109,8 @@ struct litepcie_channel {
 	 */
 	int (*setup)(struct litepcie_stream *stream);
 	/*
-	 * Take the ring's memory from the card and free it, unless it is the program's own. The
-	 * stream has been stopped before.
+	 * Give up the ring's memory. It is freed, unless it is the program's own or
+	 * litepcie_stream_keep() keeps it. The stream does not run.
 	 */
 	void (*free)(struct litepcie_stream *stream);
 	/* Get the stream ready for a run, before the card gets the run's first descriptor. */
@@ -121,8 +124,8 @@ struct litepcie_channel {
 	int (*stop)(struct litepcie_stream *stream);
 	/*
 	 * Hand the card @count buffers from number @first on: at least one, at most all buffers of
-	 * the ring. stream->asks says for each buffer whether it raises an interrupt, and
-	 * stream->lengths says how many bytes of it are sent (h2c).
+	 * the ring. stream->asks says for each buffer whether it raises an interrupt. If
+	 * stream->uneven is true, stream->lengths says how many bytes of it are sent (h2c).
 	 */
 	int (*post)(struct litepcie_stream *stream, uint64_t first, uint64_t count);
 	/*
@@ -132,26 +135,28 @@ struct litepcie_channel {
 	int (*progress)(struct litepcie *dev, enum litepcie_ask ask);
 	/*
 	 * Sleep until the card may have made progress in @directions, at most @timeout_ms, and
-	 * clear the descriptor of event_fd(). @directions is 0 in a wait for the user's interrupt.
-	 * The lock is released in the sleep. Returns 1 for possible progress, or 0 when the time is
-	 * over. The caller then calls progress().
+	 * clear the descriptor of event_fd(). @directions is 0 in a wait for the user's interrupt:
+	 * then the kernel driver's descriptor is not cleared. The lock is released in the sleep.
+	 * Returns 1 for possible progress, or 0 when the time is over or the timer of a polled
+	 * stream has fired. The caller then calls progress().
 	 */
 	int (*sleep)(struct litepcie *dev, unsigned int directions, int timeout_ms);
 	/*
-	 * Handle the card's interrupt that has ended sleep(): clear its cause in the card, and
-	 * begin polling in adaptive mode. NULL: the driver does that.
+	 * Handle the card's interrupt that has ended sleep(): clear its cause in the card, begin
+	 * polling in adaptive mode, and look for an interrupt of the user's logic. NULL: the driver
+	 * does that.
 	 */
 	int (*woken)(struct litepcie *dev);
 	/*
 	 * true: sleep() wakes at an interrupt of either direction and of the user's logic. So only
-	 * one thread of the handle sleeps, and wakes the others that wait. spin() (dma_wait.c)
-	 * checks the records in memory before the sleep. false: each thread sleeps for its own
-	 * direction, and sleep() itself checks the memory first.
+	 * one thread of the handle sleeps, and wakes the others that wait. spin() (dma_wait.c) may
+	 * check the records in memory before the sleep. false: each thread sleeps for the
+	 * directions that it waits for, and sleep() itself checks the memory first.
 	 */
 	bool shared;
-	/* Returns the descriptor of litepcie_dma_fd(), which belongs to the back end. */
+	/* Returns the file descriptor of litepcie_dma_fd(), which the caller must not close. */
 	int (*event_fd)(struct litepcie *dev);
-	/* Returns a new descriptor of the ring of an active stream. The program closes it. */
+	/* Returns a new file descriptor of the ring of an active stream. The program closes it. */
 	int (*export)(const struct litepcie_stream *stream);
 	/* Switch the interrupt of the user's logic on or off, and set dev->user_enabled. */
 	int (*user_enable)(struct litepcie *dev, bool on);
@@ -201,11 +206,12 @@ struct litepcie_backend {
 	 * or after a reset by a later close(). NULL: a kernel driver has done this.
 	 */
 	int (*attach)(struct litepcie *dev);
-	/* Free all that open(), attach() and memory() have made. All streams are closed. */
+	/* Free all that open(), attach() and memory() have made. No stream or capture is open. */
 	void (*close)(struct litepcie *dev);
 	/*
-	 * Reset the card. Its registers are then reachable, and the caller calls attach(). No
-	 * stream runs. Returns -EOPNOTSUPP if the kernel cannot reset the card.
+	 * Reset the card. Its registers are then reachable, and the caller calls
+	 * litepcie_card_check() and attach(). No stream runs. Returns -EOPNOTSUPP if the kernel
+	 * cannot reset the card.
 	 */
 	int (*reset)(struct litepcie *dev);
 
@@ -245,8 +251,8 @@ struct litepcie_backend {
 	int (*memory)(struct litepcie *dev, unsigned int kind, void *place, size_t bytes,
 		      struct litepcie_memory **memory, uint64_t *iova);
 	/*
-	 * Take memory of @kind from the card. The memory is then freed, unless it is the
-	 * program's own. Nothing happens if there is no memory of @kind.
+	 * Take memory of @kind from the card. The memory is then freed, unless it is the program's
+	 * own or litepcie_stream_keep() keeps it. Nothing happens if there is no memory of @kind.
 	 */
 	void (*memory_free)(struct litepcie *dev, unsigned int kind);
 

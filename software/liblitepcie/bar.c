@@ -5,16 +5,20 @@
  */
 
 /*
- * The calls for single accesses to the BARs. Each access is checked, and then made by a load or
- * store of the CPU if the BAR is mapped, else by the back end. If the back end is serial (all
- * threads share one connection), the handle's lock is held during the access. litepcie_get() and
- * the functions next to it are for callers that hold the lock already.
+ * The calls that access the BARs, and the register accesses of the library itself.
+ *
+ * litepcie_bar_read() and litepcie_bar_write() make the access by a load or store of the CPU if the
+ * BAR is mapped, and mapped for writing as a whole if the access is a write. Otherwise they call
+ * the back end. They take the handle's lock only if the back end is serial (all threads share one
+ * connection). litepcie_readl(), litepcie_readq(), litepcie_writel() and litepcie_writeq() always
+ * take the lock and call the back end. litepcie_get() and the functions next to it are for callers
+ * that hold the lock already.
  */
 #include <sys/mman.h>
 
 #include "helpers.h"
 
-#define POSTS	64u	/* most register writes that the back end gets in one call of post() */
+#define POSTS	64u	/* most writes that post_burst() gives the back end in one call of post() */
 
 static int check_access(struct litepcie *dev, unsigned int bar, uint64_t offset, size_t size,
 			size_t reach)
@@ -33,8 +37,8 @@ static int check_access(struct litepcie *dev, unsigned int bar, uint64_t offset,
 }
 
 /*
- * Take the handle's lock for one access of a serial back end. With any other back end threads share
- * a mapping or a descriptor of the driver, so they need not wait for each other.
+ * Take the handle's lock for one call of a serial back end's functions. With any other back end
+ * threads share a mapping or a descriptor of the driver, so they need not wait for each other.
  */
 static void begin_access(struct litepcie *dev)
 {
@@ -231,9 +235,9 @@ int litepcie_change(struct litepcie *dev, uint32_t offset, uint32_t clear, uint3
 }
 
 /*
- * Read a 64-bit counter of two words. LiteX has the upper half in the first word. The upper half is
- * read before and after the lower half. If the two values of the upper half differ, the lower half
- * has carried into it meanwhile, and the counter is read again.
+ * Read a register of two words, such as a 64-bit counter. LiteX has the upper half in the first
+ * word. The upper half is read before and after the lower half. If the two values of the upper half
+ * differ, the register has changed meanwhile, and both halves are read again.
  */
 int litepcie_get64(struct litepcie *dev, uint32_t offset, uint64_t *value)
 {
@@ -292,9 +296,9 @@ int litepcie_writel(struct litepcie *dev, uint32_t offset, uint32_t value)
 }
 
 /*
- * Write a register of two words: the upper half first, since the card takes over the whole value at
- * the write of the lower half. The lock is held over both writes, so no other thread's
- * litepcie_writeq() of the same register comes between them.
+ * Write a register of two words: the upper half first, since LiteX tells the card's logic of the
+ * write only when the lower half is written. The lock is held over both writes, so no
+ * litepcie_writeq() of another thread on this handle comes between them.
  */
 int litepcie_writeq(struct litepcie *dev, uint32_t offset, uint64_t value)
 {

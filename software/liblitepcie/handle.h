@@ -40,8 +40,8 @@ struct litepcie_capture_run {
 	uint32_t	sort;
 	/*
 	 * bit n is 1: queue n was closed while the card might still write to its memory. The memory
-	 * is kept until the library has seen the card at rest. This member is written under the
-	 * handle's lock.
+	 * is kept until the library has seen the card at rest, or until the handle is closed. This
+	 * member is written under the handle's lock.
 	 */
 	uint32_t	left;
 	/*
@@ -61,8 +61,8 @@ struct litepcie {
 	/*
 	 * Lock of the handle. A thread holds it while it uses the library's register accesses, and
 	 * releases it while it sleeps. The lock protects
-	 *   - the members of @h2c and @c2h, but for those that belong to the thread of the stream
-	 *     (dma/stream.h names them)
+	 *   - the members of @h2c and @c2h, but for those that the thread of the stream uses
+	 *     without it (dma/stream.h names them)
 	 *   - the state of waits and stops: @sleeper, @stopping, @silent_ms, @spins and @watched
 	 *   - the state of polling: @poll_us, @adaptive, @polling, @looked, @timer and @news
 	 *   - the counts @stats, and the flag @counted
@@ -83,25 +83,25 @@ struct litepcie {
 	 */
 	pthread_mutex_t			counting;
 	/*
-	 * condition variable that wakes the handle's other threads, after the thread that slept for
-	 * the card (@sleeper) has woken, and after a thread has stopped the DMA (@stopping)
+	 * condition variable that wakes waiting threads of the handle, after a thread that slept
+	 * for the card (@sleeper) has woken, and after a thread has stopped a stream (@stopping)
 	 */
 	pthread_cond_t			woken;
 	/*
 	 * true: a thread sleeps on behalf of all threads that wait for buffers or for the user's
-	 * interrupt. Only a channel that is `shared` (backend.h) uses this: behind the kernel
-	 * driver each thread sleeps for itself.
+	 * interrupt, or reads the card's counts after that sleep. The value counts only if the
+	 * channel is `shared` (backend.h): behind the kernel driver each thread sleeps for itself.
 	 */
 	bool				sleeper;
-	bool				stopping;	/* true: a thread is stopping the DMA */
+	bool				stopping;	/* true: a thread is stopping a stream */
 	void				*priv;		/* data of the back end; set by open() */
-	/* text of litepcie_mmio_path(): how accesses to registers are made; set by open() */
+	/* result of litepcie_mmio_path(): how the program's accesses reach BAR0; set by open() */
 	const char			*mmio_path;
 	/* flags LITEPCIE_HAS_STREAMS, _PACKETS and _BAR_MAP that back end and driver can fulfil */
 	uint64_t			able;
 	/*
-	 * descriptor that is readable after an interrupt of the card, and through VFIO also when
-	 * the kernel wants the card back; used by the folder dma/table; -1: the back end has none
+	 * file descriptor, readable after an interrupt of the card, and through VFIO also when the
+	 * kernel wants the card back; used by the folder dma/table; -1: the back end has none
 	 */
 	int				interrupt;
 	char				*name;
@@ -110,8 +110,8 @@ struct litepcie {
 	/* mappings of the BARs in this process; base NULL: the BAR is not mapped */
 	struct litepcie_window		bar[LITEPCIE_BARS];
 	/*
-	 * part of a sentence, for errors: why a BAR is not mapped, or why a page of a BAR is mapped
-	 * for reading only
+	 * part of a sentence, for errors: why a BAR is not mapped, why a page of a BAR is mapped
+	 * for reading only, or why the kernel back end cannot tell which PCI device the card is
 	 */
 	char				bar_why[LITEPCIE_WHY_SIZE];
 	struct litepcie_block		*blocks;
@@ -119,7 +119,7 @@ struct litepcie {
 	struct litepcie_register	*registers;
 	unsigned int			register_count;
 	struct litepcie_card		card;
-	/* CRC of the capability table, with which litepcie_card_check() compares after a reset */
+	/* CRC of the capability table at the open; after a reset it must be the same */
 	uint32_t			table_crc;
 	struct litepcie_map		map;
 	struct litepcie_stream		h2c, c2h;
@@ -127,44 +127,47 @@ struct litepcie {
 	/* bus address of the notices (records and status lines); used by table_notices.c */
 	uint64_t			notices_iova;
 	/*
-	 * option poll_us of the streams that run: us from one read of the card's progress to the
-	 * next; 0: the card interrupts instead
+	 * option poll_us of the streams that run or ran last: time in us from one poll of the
+	 * card's progress to the next; 0: the card interrupts and is not polled
 	 */
 	uint32_t			poll_us;
-	/* true: the library polls the card by @poll_us only after an interrupt (adaptive mode) */
+	/* true: polling by @poll_us begins only after an interrupt of the card (adaptive mode) */
 	bool				adaptive;
-	/* true: the library polls the card's progress now, and the DMA's interrupts are off */
+	/*
+	 * true: the timer polls the card's progress now, in place of the DMA's interrupts; always
+	 * false behind the kernel driver, which polls by itself
+	 */
 	bool				polling;
 	/*
-	 * in adaptive mode: number of descriptors, of both directions together, that the card had
-	 * executed at the last poll
+	 * in adaptive mode, on the back ends sim and vfio: number of DMA descriptors, of both
+	 * directions together, that the card had executed at the last poll by the timer
 	 */
 	uint64_t			looked;
-	/* descriptor of a timer that is readable when the card is to be polled, or -1 */
+	/* file descriptor of the timer that says when to poll the card; -1: not opened yet */
 	int				timer;
-	/* descriptor of an epoll on @timer and @interrupt, or -1 */
+	/* file descriptor of an epoll instance on @timer and @interrupt; -1: not opened yet */
 	int				news;
 	/*
 	 * On a card with records: time in ms at which poll_if_silent() (engine.c) was first called
-	 * after the card's last progress, or at which it last read registers to see whether the
-	 * card is still there. 0: poll_if_silent() was not called since the last progress, or since
-	 * the last start of a stream.
+	 * since this member was last set to 0, or at which it last read registers to see whether
+	 * the card is still there. The start of a stream and progress found in memory set it to 0,
+	 * but behind the kernel driver progress of h2c does not.
 	 */
 	int64_t				silent_ms;
 	/*
-	 * number of checks of the counts in memory by dma_wait.c: those of spin() that found
-	 * progress, and all of poll_once(). After each SPINS-th of them the thread also takes
-	 * interrupts.
+	 * count of dma_wait.c, to which spin() adds 1 when a wait has found finished buffers
+	 * without a sleep, and poll_once() for a check before any call of litepcie_dma_fd(). At
+	 * each multiple of SPINS the thread also takes the interrupts that have come.
 	 */
 	unsigned int			spins;
 	/*
 	 * true: the program has called litepcie_dma_fd() since the first of the running streams
-	 * started, so each wait must clear that descriptor
+	 * started, so litepcie_dma_wait() must sleep, which clears that descriptor
 	 */
 	bool				watched;
 	/*
-	 * true: a stream whose interrupts can be counted has ended since the first of the two
-	 * streams started
+	 * true: since the first of the two streams started, settle_interrupts() (engine.c) has
+	 * counted the interrupts at the end of a stream whose interrupts can be counted
 	 */
 	bool				counted;
 	/*

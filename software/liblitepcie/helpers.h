@@ -22,7 +22,7 @@
  */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the library needs a little-endian host");
 
-/* longest time in ms for which a waiting thread sleeps before it reads the card's progress again */
+/* longest time in ms for which a waiting thread sleeps at once, before it checks for a stop */
 #define LITEPCIE_WAIT_SLICE_MS	200
 
 /* The lock, errors and their sentences --------------------------------------------------------- */
@@ -58,7 +58,7 @@ static inline int litepcie_fail_memory(const char *what, size_t bytes)
 			     "than the host or a limit (ulimit -v) gives it", what, bytes);
 }
 
-/* Returns -ENODEV with a sentence if the kernel wants the card back. The lock is held. */
+/* Returns -ENODEV with a sentence if the kernel wants the card back, else 0. The lock is held. */
 static inline int litepcie_check_wanted(struct litepcie *dev)
 {
 	if (!dev->backend->state || dev->backend->state(dev) >= 0)
@@ -70,7 +70,7 @@ static inline int litepcie_check_wanted(struct litepcie *dev)
 /*
  * Copy a struct that begins with its size in from the program. Members that the program's struct
  * does not have become 0. @size is the size of the library's struct. Returns 0, or -EINVAL with a
- * sentence if the program's struct says no size, or has a setting behind @size that is not 0.
+ * sentence if the program's struct says no possible size, or has bytes behind @size that are not 0.
  */
 int litepcie_struct_in(void *ours, size_t size, const void *theirs, const char *name);
 
@@ -99,11 +99,14 @@ int litepcie_get(struct litepcie *dev, uint32_t offset, uint32_t *value);
 int litepcie_get64(struct litepcie *dev, uint32_t offset, uint64_t *value);
 /*
  * Read a 64-bit counter from a copy that the card has made of its counters. The copy does not
- * change, so the counter's two words belong together.
+ * change until the next one is made, so the counter's two words belong together.
  */
 int litepcie_get_copy64(struct litepcie *dev, uint32_t offset, uint64_t *value);
 int litepcie_put(struct litepcie *dev, uint32_t offset, uint32_t value);
-/* how often the library reads a register that gives all ones, as a failed PCIe read also does */
+/*
+ * how many times at most the library reads a register that gives all ones, the value of a failed
+ * PCIe read, before it takes all ones for the register's value or for a card that does not answer
+ */
 #define LITEPCIE_READS	3u
 /*
  * Read a register whose value is never all ones. If each of LITEPCIE_READS reads gives all ones,
@@ -156,8 +159,8 @@ int litepcie_time_read(struct litepcie *dev, uint64_t *ticks);
 int litepcie_capability_read(struct litepcie *dev);
 /*
  * Returns 0 if, after a reset, the checksum of the card's capability table is the same as at the
- * open, else -errno with a sentence. The function waits until the card answers, for a second at
- * most.
+ * open, else -errno with a sentence. The function first waits up to a second until the card
+ * answers.
  */
 int litepcie_card_check(struct litepcie *dev);
 int litepcie_registers_build(struct litepcie *dev);
@@ -175,7 +178,7 @@ const struct litepcie_block *litepcie_find_block(const struct litepcie *dev, uns
 
 /*
  * Add a register to dev->registers, unless it is there already. Returns -EPROTO, without a
- * sentence, if a register of that name has another offset or size, or -ENOMEM.
+ * sentence, if a register of that name has another offset or size, or -ENOMEM with a sentence.
  */
 int litepcie_register_add(struct litepcie *dev, const struct litepcie_register *entry);
 void litepcie_registers_sort(struct litepcie *dev);
@@ -192,8 +195,9 @@ int litepcie_need(struct litepcie *dev, const char *name, uint32_t *offset);
 bool litepcie_has_capture(const struct litepcie *dev);
 
 /*
- * Switch off the capture block with its generator, player and sorting of frames, which an earlier
- * client may have left running. The function does not wait until the block is idle.
+ * Switch off the capture block, its generator, its player, its sorting of frames, and its copies of
+ * the net device's frames, which an earlier client may have left running. The function does not
+ * wait until the block is idle.
  */
 int litepcie_capture_quiesce(struct litepcie *dev);
 
@@ -207,7 +211,7 @@ int litepcie_pattern_set(struct litepcie_stream *stream, bool on);
 /* Memory and huge pages ------------------------------------------------------------------------ */
 
 /*
- * Returns the descriptor of a new file in memory that holds @size zero bytes. @flags are MFD_
+ * Returns the file descriptor of a new file in memory that has @size zero bytes. @flags are MFD_
  * flags. On failure it returns -1 and sets errno, without a sentence.
  */
 int litepcie_memory_file(size_t size, unsigned int flags);
@@ -220,7 +224,7 @@ void *litepcie_memory_reserve(size_t size, int protection);
 
 /*
  * Populate @memory, and ask the kernel to make huge pages of those parts of it that are aligned to
- * 2 MiB. Errors are ignored, since small pages do as well.
+ * 2 MiB. Errors are ignored: the memory then has small pages.
  */
 void litepcie_memory_huge(void *memory, size_t size);
 
@@ -234,7 +238,7 @@ struct litepcie_memory *litepcie_memory_new(void *base, size_t size, int fd, boo
 
 /* Time and waits ------------------------------------------------------------------------------- */
 
-/* Returns the timer's descriptor, readable when the card is to be polled; -1 if poll_us is 0. */
+/* Returns the timer's file descriptor, readable when a poll is due; -1 if poll_us is 0. */
 static inline int litepcie_timer(const struct litepcie *dev)
 {
 	return dev->poll_us ? dev->timer : -1;
@@ -250,14 +254,14 @@ int64_t litepcie_now_ms(void);
 int64_t litepcie_deadline(int timeout_ms);
 
 /*
- * Returns how many ms a thread that waits until @deadline sleeps before it reads the card's
- * progress again: at most LITEPCIE_WAIT_SLICE_MS. Returns 0 if @deadline has passed.
+ * Returns how many ms a thread that waits until @deadline may sleep at once: at most
+ * LITEPCIE_WAIT_SLICE_MS. Returns 0 if @deadline has passed.
  */
 int litepcie_slice(int64_t deadline);
 
 /*
- * Release the handle's lock for a poll() of @count descriptors. Returns what poll() returns, or
- * -errno with a sentence.
+ * Call poll() for @count descriptors, with the handle's lock released meanwhile. Returns what
+ * poll() returns, or -errno with a sentence.
  */
 struct pollfd;
 int litepcie_poll(struct litepcie *dev, struct pollfd *fds, unsigned int count, int timeout_ms);

@@ -9,24 +9,26 @@
  *
  * The same calls reach a card in three ways: through Lanebox's kernel driver, through VFIO without
  * a module of its own, or, for a simulated board, through a vfio-user socket without a machine
- * around it. The calls mean the same in each way. The card uses the buffers that it was given and
- * waits when it has none, so no data is lost or sent twice, however slow the program is. LitePCIe's
- * own driver cannot do that, so with it only registers and memory can be used. The card's
- * capability table says which blocks it has and where, so one library fits every build of the
- * gateware.
+ * around it. Each of the three has a back end in the library, and the comments of the calls say
+ * where the back ends differ. In a stream the card uses the buffers that it was given and waits
+ * when it has none, so no data is lost or sent twice, however slow the program is. LitePCIe's own
+ * driver cannot do that, so with it only BAR0 can be used. The card's capability table says which
+ * blocks it has and where, so the library need not know the build of the gateware.
  *
  * Every call that can fail returns 0, a count or a descriptor, or -errno; litepcie_why() then has a
- * sentence. The library prints nothing, touches no signal and makes no thread. Only the calls of
- * LitePCIe's own library, which litepcie_helpers.h and litepcie_dma.h define, print and abort, as
- * LitePCIe's do.
+ * sentence, but not for the -EBADMSG of litepcie_record_next() and litepcie_records(). The library
+ * prints nothing, touches no signal and makes no thread. Only the calls of LitePCIe's own library,
+ * which litepcie_helpers.h and litepcie_dma.h define, print and abort, as LitePCIe's do.
  *
  * Each call that may wait for longer than the card takes to answer has a limit of time:
  *   - A wait has the argument @timeout_ms: with 0 it looks and does not wait, with a negative
- *     timeout it waits for ever, as poll() does.
+ *     timeout it waits for ever, as poll() does. A wait for buffers or for the user's interrupt may
+ *     take up to a second longer, in which it finds out whether an interrupt was lost.
  *   - A call of a capture, or the start of the player, that waits until the card has come to rest
  *     has the setting @rest_ms of struct litepcie_capture_config or struct litepcie_player: 0 is
  *     LITEPCIE_CAPTURE_REST_MS, with -1 the call waits for ever.
  *   - litepcie_stream_stop(), and calls that stop a stream, take 3 s at most.
+ *   - litepcie_reset() waits up to a second until the card answers again.
  * Any other call waits only for the card's answer. A simulated board may take as long for each
  * answer as the device string's timeout says, also while something is being stopped.
  *
@@ -105,9 +107,9 @@ extern "C" {
 #define LITEPCIE_BARS		6	/* most BARs that a card may have */
 
 /* The flags of litepcie_features(): features that a program can use with the card as opened. */
-/* feature flag: streams in which the card waits for buffers, so all calls for DMA work */
+/* feature flag: litepcie_stream_open() can open streams, in which the card waits for buffers */
 #define LITEPCIE_HAS_STREAMS		(UINT64_C(1) << 0)
-/* feature flag: option packets of a stream, and litepcie_stream_send() of any number of bytes */
+/* feature flag: streams can be opened with the option packets */
 #define LITEPCIE_HAS_PACKETS		(UINT64_C(1) << 1)
 /* feature flag: interrupts of the user's logic, for which litepcie_user_wait() waits */
 #define LITEPCIE_HAS_USER_INTERRUPT	(UINT64_C(1) << 2)
@@ -183,7 +185,7 @@ struct litepcie_window {
 	size_t		struct_size;
 	volatile void	*base;
 	size_t		size;
-	/* true: the CPU may merge stores to the BAR; false: each access is one TLP */
+	/* true: the CPU may merge stores to the BAR; false: it makes each store on its own */
 	bool		write_combining;
 	/* true: some pages of the BAR are read-only: a store to them ends in SIGSEGV */
 	bool		partial;
@@ -207,13 +209,14 @@ struct litepcie_window {
  *
  * Returns 0 and the handle in @dev, or -errno; @why, if not NULL, then gets the reason in a
  * sentence, cut to @why_size bytes and always terminated. LITEPCIE_WHY_SIZE bytes are enough for
- * each sentence. The numbers are -EINVAL: the string or an option in it has another form, -ENOENT:
- * there is no such device file or socket, -ENODEV: the file is no device file, or the PCI device
- * does not exist, is not bound to vfio-pci or is not behind an IOMMU, -EACCES: the user may not
- * open the card, -EPERM: drivers of the host have other devices of the card's IOMMU group, -EBUSY:
- * another program has the card, -EPROTO: the device is no Lanebox card, or of a version that the
- * library does not know, -EOPNOTSUPP: this kernel lacks that interface of VFIO, -ENOTSOCK: the file
- * is no socket, -ENAMETOOLONG: no socket can have so long a path. Threads: any.
+ * each sentence. The numbers are -EINVAL: the string or an option in it has another form, or the
+ * board advertises less than mps, -ENOENT: there is no such device file or socket, -ENODEV: the
+ * file is no device file, or the PCI device does not exist, is not bound to vfio-pci or is not
+ * behind an IOMMU, -EACCES: the user may not open the card, -EPERM: drivers of the host have other
+ * devices of the card's IOMMU group, -EBUSY: another program has the card, -EPROTO: the device is
+ * no Lanebox card, or of a version that the library does not know, -EOPNOTSUPP: this kernel lacks
+ * that interface of VFIO, or VFIO offers no MSI of the card, -ENOTSOCK: the file is no socket,
+ * -ENAMETOOLONG: no socket can have so long a path. Threads: any.
  */
 int litepcie_open(struct litepcie **dev, const char *name, char *why, size_t why_size);
 
@@ -226,9 +229,9 @@ void litepcie_close(struct litepcie *dev);
 
 /*
  * Reset the card, as after power-on, and get it ready again: registers lose their values, open
- * streams stay open. No stream may run, and no capture may be open. Through the kernel driver only
- * root may reset. Returns 0 or -errno; -EBUSY: DMA runs or a capture is open, -EOPNOTSUPP: the host
- * cannot reset this card. Threads: alone.
+ * streams stay open. No stream of this handle may run, and none of its captures may be open.
+ * Through the kernel driver only root may reset. Returns 0 or -errno; -EBUSY: a stream runs or a
+ * capture is open, -EOPNOTSUPP: the host cannot reset this card. Threads: alone.
  */
 int litepcie_reset(struct litepcie *dev);
 
@@ -244,8 +247,8 @@ const char *litepcie_backend(const struct litepcie *dev);
 
 /*
  * Returns the reason why this thread's last failing call failed, in a sentence. That call may have
- * been litepcie_open(), and @dev may be NULL. The text is valid until this thread's next failing
- * call. Threads: any.
+ * been litepcie_open(), and @dev may be NULL. This thread's next call of the library may replace
+ * the text. Threads: any.
  */
 const char *litepcie_why(const struct litepcie *dev);
 
@@ -264,21 +267,21 @@ const char *litepcie_strerror(int error);
 int litepcie_card(const struct litepcie *dev, struct litepcie_card *card);
 
 /*
- * Returns what this card can do by the way it was opened: a sum of LITEPCIE_HAS_ flags. A flag that
- * the program does not know is that of a newer library. The flags stay as they are until the card
- * is closed. Threads: any.
+ * Returns what a program can do with this card through the back end that opened it: a sum of
+ * LITEPCIE_HAS_ flags. A flag that the program does not know is that of a newer library. The flags
+ * stay as they are until the card is closed. Threads: any.
  */
 uint64_t litepcie_features(const struct litepcie *dev);
 
 /*
- * Get block @number of the capability table, counted from 0. Returns 0, or -ENOENT if the table has
- * no more blocks. Threads: any.
+ * Get block @number of the capability table, counted from 0. Returns 0, -ENOENT if the table has no
+ * more blocks, or -EINVAL if @block does not say its size. Threads: any.
  */
 int litepcie_block(struct litepcie *dev, unsigned int number, struct litepcie_block *block);
 
 /*
- * Get block number @index among the blocks of type @type, counted from 0. Returns 0, or -ENOENT if
- * the card has no such block. Threads: any.
+ * Get block number @index among the blocks of type @type, counted from 0. Returns 0, -ENOENT if the
+ * card has no such block, or -EINVAL if @block does not say its size. Threads: any.
  */
 int litepcie_block_find(struct litepcie *dev, unsigned int type, unsigned int index,
 			struct litepcie_block *block);
@@ -304,10 +307,10 @@ int litepcie_time(struct litepcie *dev, uint64_t *ticks);
  *               and memory of the user's logic
  *   by name     litepcie_register_read() and litepcie_register_write() access a register that the
  *               library knows
- *   shorthands  litepcie_readl() and litepcie_writel() are litepcie_bar_read() and
- *               litepcie_bar_write() of 4 bytes in BAR0, where LiteX has its registers.
- *               litepcie_readq() and litepcie_writeq() make two such accesses, since LiteX has a
- *               register of 64 bits in two words. An access of 8 bytes would swap the two.
+ *   shorthands  litepcie_readl() and litepcie_writel() make accesses of 4 bytes in BAR0, where
+ *               LiteX has its registers. litepcie_readq() and litepcie_writeq() make several such
+ *               accesses, since LiteX has a register of 64 bits in two words. An access of 8 bytes
+ *               would swap the two.
  */
 
 /*
@@ -321,18 +324,19 @@ int litepcie_bar_size(struct litepcie *dev, unsigned int bar, uint64_t *size);
  * Make one read of @size 1, 2, 4, 8, 16, 32 or 64 bytes, aligned to @size, from any BAR. With
  * "sim:" the read is one TLP. If the BAR is mapped, the read is one load of the CPU, which between
  * a guest's CPU and a simulated card arrives in pieces of at most 8 bytes. If a driver does not map
- * BAR0, only 4 bytes of BAR0 can be read. Returns 0 or -errno; -EINVAL: the access is not aligned
- * or lies beyond the BAR, -ENOENT: the card has no such BAR, -EOPNOTSUPP: this CPU (without vector
- * instructions) or this back end cannot make such an access. Threads: any.
+ * BAR0, only 4 bytes of BAR0 can be read. Returns 0 or -errno; -EINVAL: the access has another
+ * size, is not aligned or lies beyond the BAR, -ENOENT: the card has no such BAR, -EOPNOTSUPP: this
+ * CPU (without vector instructions) or this back end cannot make such an access. Threads: any.
  */
 int litepcie_bar_read(struct litepcie *dev, unsigned int bar, uint64_t offset, void *data,
 		      size_t size);
 
 /*
- * Make one write of @size 1, 2, 4, 8, 16, 32 or 64 bytes, aligned to @size, to any BAR, in the same
- * way as the reads of litepcie_bar_read(). Returns 0 or -errno; -EINVAL: the access is not aligned
- * or lies beyond the BAR, -ENOENT: the card has no such BAR, -EOPNOTSUPP: this CPU or this back end
- * cannot make such an access. Threads: any.
+ * Make one write of @size 1, 2, 4, 8, 16, 32 or 64 bytes, aligned to @size, to any BAR, as
+ * litepcie_bar_read() makes a read. To a page that a driver maps for reading only, only 4 bytes can
+ * be written, and only in BAR0. Returns 0 or -errno; -EINVAL: the access has another size, is not
+ * aligned or lies beyond the BAR, -ENOENT: the card has no such BAR, -EOPNOTSUPP: this CPU or this
+ * back end cannot make such an access. Threads: any.
  */
 int litepcie_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset, const void *data,
 		       size_t size);
@@ -348,9 +352,10 @@ int litepcie_bar_write_burst(struct litepcie *dev, unsigned int bar, uint64_t of
 			     size_t stride, const uint64_t *values, size_t count);
 
 /*
- * Map the whole BAR as memory of this process, until the handle is closed. Lanebox's driver maps
- * memory write-combining and registers uncached. VFIO maps everything uncached. LitePCIe's driver
- * leaves BAR0 to sysfs, which maps it uncached. The BARs of a simulated board cannot be mapped.
+ * Get the mapping of a whole BAR into this process's memory, which stays until the handle is
+ * closed. Lanebox's driver maps BAR0 uncached and BARs of prefetchable memory write-combining;
+ * other BARs it does not offer. VFIO maps every BAR uncached. LitePCIe's driver leaves BAR0 to
+ * sysfs, which maps it uncached. The BARs of a simulated board cannot be mapped.
  *
  * To a user without CAP_SYS_RAWIO Lanebox's driver maps for writing only those pages that belong to
  * memories and to the user slot. @window then says that it is partial: a store to another page ends
@@ -367,9 +372,9 @@ int litepcie_bar_map(struct litepcie *dev, unsigned int bar, struct litepcie_win
 int litepcie_readl(struct litepcie *dev, uint32_t offset, uint32_t *value);
 
 /*
- * Read a register of two words at @offset in BAR0, in two accesses of 4 bytes. The read is repeated
- * until both halves belong to the same value. Returns 0 or -errno; -EINVAL: @offset is not aligned
- * or lies beyond BAR0. Threads: any.
+ * Read a register of two words at @offset in BAR0, in accesses of 4 bytes, which are repeated until
+ * both halves belong to the same value. Returns 0 or -errno; -EINVAL: @offset is not aligned or
+ * lies beyond BAR0. Threads: any.
  */
 int litepcie_readq(struct litepcie *dev, uint32_t offset, uint64_t *value);
 
@@ -399,13 +404,15 @@ int litepcie_csr_load(struct litepcie *dev, const char *path);
 
 /*
  * Get register @number of the registers sorted by their offset in BAR0, counted from 0. Returns 0,
- * or -ENOENT if the library knows no more registers. Threads: any.
+ * -ENOENT if the library knows no more registers, or -EINVAL if @found does not say its size.
+ * Threads: any.
  */
 int litepcie_register(struct litepcie *dev, unsigned int number, struct litepcie_register *found);
 
 /*
- * Find the register with the name @name, like "ctrl_scratch". Returns 0, or -ENOENT if no register
- * has this name; the sentence of litepcie_why() then has the nearest name. Threads: any.
+ * Find the register with the name @name, like "ctrl_scratch". Returns 0, -ENOENT if no register has
+ * this name (the sentence of litepcie_why() then has the nearest one), or -EINVAL if @found does
+ * not say its size. Threads: any.
  */
 int litepcie_register_find(struct litepcie *dev, const char *name,
 			   struct litepcie_register *found);
@@ -420,8 +427,8 @@ int litepcie_register_read(struct litepcie *dev, const char *name, uint64_t *val
 /*
  * Write a register by name. A register of two words gets its upper half first, its lower half last.
  * Returns 0 or -errno; -ENOENT: no register has this name, -EACCES: the register is read-only,
- * -ERANGE: @value has more bits than the register, -EOPNOTSUPP: the register has more than two
- * words. Threads: any.
+ * -ERANGE: @value has more than 32 bits and the register has one word, -EOPNOTSUPP: the register
+ * has more than two words. Threads: any.
  */
 int litepcie_register_write(struct litepcie *dev, const char *name, uint64_t value);
 
@@ -438,8 +445,9 @@ int litepcie_user_enable(struct litepcie *dev, bool on);
 
 /*
  * Wait up to @timeout_ms, for ever if it is negative, until the user's logic raises its interrupt.
- * An interrupt since litepcie_user_enable() or the last return of 1 counts, too. Several interrupts
- * count as one, and end the wait of one thread. A direction of the DMA may run at the same time.
+ * An interrupt since litepcie_user_enable() or the last return of 1 counts, too. Interrupts that no
+ * wait has returned yet count as one, and end the wait of one thread. The DMA may run at the same
+ * time.
  * Returns 1, 0 when no interrupt came in time, or -errno; -EINVAL: the interrupts are not enabled,
  * -ENOENT: the card has none, -ECANCELED: another thread has switched them off. Threads: any.
  */

@@ -38,7 +38,7 @@ static int open_backend(struct litepcie *dev)
 	rc = dev->backend->open(dev);
 	if (rc < 0)
 		return rc;
-	/* No register is written before the capability table shows that the card is Lanebox's. */
+	/* No register of BAR0 is written before the capability table shows a card of Lanebox. */
 	rc = litepcie_capability_read(dev) ?: litepcie_registers_build(dev) ?:
 	     litepcie_map_build(dev) ?: litepcie_identifier_read(dev) ?: litepcie_attach(dev);
 	if (rc < 0)

@@ -10,10 +10,11 @@
  * behind it is a file that Wireshark opens. So a recorder need not convert or inspect packets.
  *
  * The ring is divided into parts of equal size, the MBUFs. No block crosses their ends, and the
- * last block of each is its seal, which has the number of the MBUF and the counts so far. A frame
- * is a record: an Enhanced Packet Block with the time in ns since the card's reset. Frames for
- * which the ring has no room are lost as a whole. The card counts each lost frame once, by its
- * cause, and the next record of the same port has the number of frames that are missing before it.
+ * last block of each complete MBUF is its seal, which has the number of the MBUF and the counts so
+ * far. A frame is a record: an Enhanced Packet Block with the time in ns since the card's reset.
+ * Frames for which the ring has no room are lost as a whole, unless the setting lossless or newest
+ * is true. The card counts each lost frame once, by its cause, and the next record of the same port
+ * has the number of frames that are missing before it.
  *
  * A card may have several queues, each with its own ring, status line (counts that the card writes
  * to host memory) and counts by port. A struct litepcie_capture is one queue, which one thread
@@ -23,7 +24,7 @@
  *
  * The errors are those of liblitepcie.h. A card needs the capture block, which is in gateware that
  * was built with --capture. All back ends can capture. Behind the kernel driver the ring is memory
- * of this process in huge pages, if there are any, on the card's NUMA node.
+ * of this process in huge pages, if there are any, and on the card's NUMA node, if that has room.
  *
  * The first member of each struct that is passed to the library, except struct litepcie_packet, is
  * its size, sizeof(struct ...). So the structs can grow, and programs that were compiled before
@@ -53,18 +54,18 @@
 extern "C" {
 #endif
 
-/* Sizes in bytes of a ring and of an MBUF that are used if the settings have 0. */
+/* Sizes in bytes of a ring and of an MBUF (a part of the ring) that a 0 in the settings means. */
 #define LITEPCIE_CAPTURE_RING_DEFAULT	(UINT64_C(64) << 20)
 #define LITEPCIE_CAPTURE_MBUF_DEFAULT	(1u << 20)
 
 /* Time in ms that @rest_ms of the settings of a capture or of the player means if it is 0. */
 #define LITEPCIE_CAPTURE_REST_MS	30000
 
-/* Sizes of huge pages that a program may ask for. */
+/* Sizes in bytes of the huge pages that a program may ask for, for the ring of a capture. */
 #define LITEPCIE_CAPTURE_PAGES_2M	(UINT64_C(2) << 20)
 #define LITEPCIE_CAPTURE_PAGES_1G	(UINT64_C(1) << 30)
 
-/* value of wait_ns with which the card writes records at once: they do not wait for more */
+/* value of wait_ns with which the card writes each record (frame) at once, not with later ones */
 #define LITEPCIE_CAPTURE_AT_ONCE	UINT32_MAX
 
 /* The first and the last link type for users' own frames. */
@@ -82,19 +83,19 @@ struct litepcie_capture_config {
 	 */
 	uint64_t	ring_bytes;
 	/*
-	 * bytes of an MBUF: a power of two from LITEPCIE_CAPTURE_MBUF_LEAST to
-	 * LITEPCIE_CAPTURE_MBUF_MOST, at most a quarter of the ring; 0:
-	 * LITEPCIE_CAPTURE_MBUF_DEFAULT, or a quarter of the ring if that is less
+	 * bytes of an MBUF, one of the equal parts of the ring: a power of two from
+	 * LITEPCIE_CAPTURE_MBUF_LEAST to LITEPCIE_CAPTURE_MBUF_MOST, at most a quarter of the
+	 * ring; 0: LITEPCIE_CAPTURE_MBUF_DEFAULT, or a quarter of the ring if that is less
 	 */
 	uint32_t	mbuf_bytes;
 	/*
-	 * most bytes of a frame that are recorded, at most LITEPCIE_CAPTURE_FRAME_MOST; 0: all.
-	 * A frame is also cut to the bytes of an MBUF minus 128.
+	 * most bytes of a frame that are recorded, at most LITEPCIE_CAPTURE_FRAME_MOST; 0: all. A
+	 * frame is also cut to mbuf_bytes - 128 bytes.
 	 */
 	uint32_t	snap;
 	/*
-	 * longest time in ns that the card holds complete records, to write them together with
-	 * later records; 0: 1000 ns, LITEPCIE_CAPTURE_AT_ONCE: the card does not hold them
+	 * longest time in ns that the card keeps complete records (frames) back, to write them
+	 * together with later records; 0: 1000 ns, LITEPCIE_CAPTURE_AT_ONCE: none are kept back
 	 */
 	uint32_t	wait_ns;
 	/* true: frames that their source marked as bad are recorded, too */
@@ -109,8 +110,8 @@ struct litepcie_capture_config {
 	/*
 	 * true: the card overwrites the oldest data and does not wait for
 	 * litepcie_capture_release(). lossless must then be false. The ring must be at least four
-	 * times the staging memory of a queue: the card's 1 MiB is divided among its queues, so
-	 * with one queue the ring needs 4 MiB.
+	 * times a queue's part of the staging memory (the buffer before the ring): with 1 MiB of it
+	 * and one queue the ring needs 4 MiB.
 	 */
 	bool		newest;
 	/*
@@ -119,14 +120,14 @@ struct litepcie_capture_config {
 	 */
 	uint32_t	link_type;
 	/*
-	 * number of the queue. All queues of a card must have the same mbuf_bytes and modes as
-	 * queue 0. The snap and wait_ns of queue 0 hold for all queues. Except behind the kernel
-	 * driver, all rings must have the same size.
+	 * number of the queue, from 0. All queues of a run must have the same mbuf_bytes, keep_bad,
+	 * lossless, newest and net. The snap and wait_ns of queue 0 hold for all queues. Except
+	 * behind the kernel driver, all rings of a run must have the same size.
 	 */
 	uint32_t	queue;
 	/*
-	 * size of the ring's pages: LITEPCIE_CAPTURE_PAGES_2M or _1G, and at most the ring's bytes;
-	 * without such free pages there is no ring. 0: the library chooses the pages.
+	 * bytes of each of the ring's pages: LITEPCIE_CAPTURE_PAGES_2M or _1G, and at most the
+	 * ring's bytes; without such free pages there is no ring. 0: the library chooses the pages.
 	 */
 	uint64_t	page_bytes;
 	/*
@@ -140,14 +141,14 @@ struct litepcie_capture_config {
 	/*
 	 * true: what the card's net device receives and sends is recorded, too, as frames of one
 	 * port. The flags of such a frame say whether it was received or sent. Behind the kernel
-	 * driver that needs CAP_NET_RAW. All queues must have the same setting.
+	 * driver that needs CAP_NET_RAW.
 	 */
 	bool		net;
 };
 
 /*
- * Whole blocks in the ring, inside one MBUF. They stay as they are until they are released. With
- * `newest` the card may write over them at any time.
+ * Whole pcapng blocks in the ring, inside one MBUF (part of the ring). They stay as they are until
+ * they are released, but with the setting `newest` the card may write over them at any time.
  */
 struct litepcie_span {
 	size_t		struct_size;
@@ -155,11 +156,14 @@ struct litepcie_span {
 	size_t		bytes;
 	/* number of bytes in the ring before this span, since the start of the capture */
 	uint64_t	position;
-	uint64_t	mbuf;		/* number of the MBUF, from 0 */
-	bool		sealed;		/* true: the span ends with the MBUF's seal */
+	/* number of the MBUF (part of the ring) that has this span, from 0 since the start */
+	uint64_t	mbuf;
+	/* true: the span ends with the seal, which is the last block of an MBUF */
+	bool		sealed;
 	/*
-	 * counts since the start, from the card's last status line, which may count data behind
-	 * this span, too: records written, frames lost, and the device time of that line in ns
+	 * values of the card's last status line, which may count data behind this span, too:
+	 * @records: frames written to the ring since the start, @lost: frames lost since the start,
+	 * @time_ns: device time in ns at which the card wrote the line
 	 */
 	uint64_t	records;
 	uint64_t	lost;
@@ -167,8 +171,9 @@ struct litepcie_span {
 };
 
 /*
- * A frame of a span, whose data stays in the ring. litepcie_record_next() is compiled into the
- * program, and litepcie_records() is told the size of this struct, so later members go to its end.
+ * A frame of a span (whole blocks of the ring). Its data stays in the ring. litepcie_record_next()
+ * is compiled into the program, and litepcie_records() is told the size of this struct, so later
+ * members go to its end.
  */
 struct litepcie_packet {
 	const uint8_t	*data;
@@ -191,9 +196,10 @@ struct litepcie_account {
 };
 
 /*
- * What became of the frames of one port. Each frame is counted in one member: it was delivered to
- * the ring, or dropped because its source marked it as bad, or lost because the ring had no room,
- * or because the card's staging memory (the buffer before the ring) had none.
+ * What became of the frames of one port. Each frame that no rule has discarded is counted in one
+ * member: it was delivered to the ring, or dropped because its source marked it as bad, or lost
+ * because the ring had no room, or because the card's staging memory (the buffer before the ring)
+ * had none.
  */
 struct litepcie_port_accounts {
 	struct litepcie_account	delivered, bad, lost_ring, lost_staging;
@@ -208,13 +214,13 @@ struct litepcie_capture_stats {
 	size_t		struct_size;
 	uint64_t	position;	/* bytes that came into the ring since the start */
 	uint64_t	records;
-	uint64_t	lost;		/* frames lost, for any reason, as of the status line */
-	uint64_t	time_ns;	/* device time in ns at which the card wrote that line */
+	uint64_t	lost;		/* frames lost, as ring or card had no room */
+	uint64_t	time_ns;	/* device time in ns at which the card wrote the line */
 	/* bytes that the program has given back; with `newest` overwritten bytes count, too */
 	uint64_t	released;
 	/* with `newest`: bytes that the card overwrote before litepcie_capture_next() gave them */
 	uint64_t	overwritten;
-	/* how often the card was told up to which byte of the ring it may write */
+	/* how often, since the start, the card was given a position up to which it may write */
 	uint64_t	limits;
 	struct litepcie_port_accounts port[LITEPCIE_CAPTURE_PORTS];
 	/*
@@ -227,13 +233,13 @@ struct litepcie_capture_stats {
 /* How a card with several queues sorts frames into them. */
 struct litepcie_sorting {
 	size_t		struct_size;
-	/* number of rules in use; the first rule that a frame matches counts */
+	/* number of rules in use, from rule[0] on; the first rule that a frame matches counts */
 	uint32_t	rules;
 	/* true: a frame's entry of @spread is its port; false: a hash of addresses and ports */
 	bool		by_port;
 	/* the words of each rule, which litepcie_capture_rule() makes */
 	uint32_t	rule[LITEPCIE_CAPTURE_RULES][LITEPCIE_RULE_WORDS];
-	/* for each entry: the queue that its frames go to, if no rule names another */
+	/* for each entry: number of the queue that its frames go to, if no rule names another */
 	uint8_t		spread[LITEPCIE_CAPTURE_SPREAD];
 };
 
@@ -261,8 +267,8 @@ struct litepcie_generator {
 /*
  * Get a queue of the card's capture block ready: memory for its ring, and its settings. The card's
  * DMA may run at the same time. Nothing is captured before litepcie_capture_start(). While a
- * capture is open, litepcie_reset() is refused. If @config is NULL, all settings are 0.
- * litepcie_close() closes the capture, too.
+ * capture of a handle is open, litepcie_reset() of that handle is refused. If @config is NULL, all
+ * settings are 0. litepcie_close() closes the capture, too.
  *
  * Behind the kernel driver the ring is allocated and locked in memory (ulimit -l) by the first
  * litepcie_capture_start(), litepcie_capture_sort() or start of the generator. Until then another
@@ -283,8 +289,7 @@ int litepcie_capture_open(struct litepcie *dev, const struct litepcie_capture_co
 /*
  * Stop a capture that runs, with queue 0 also the generator, and free the capture's memory. Spans
  * of it are not valid any more. The call takes as long as litepcie_capture_stop(). @capture may be
- * NULL. While queue 0 runs, the memory of another queue is kept until queue 0 stops. Threads:
- * alone.
+ * NULL. The memory of another queue than 0 that ran is kept until queue 0 stops. Threads: alone.
  */
 void litepcie_capture_close(struct litepcie_capture *capture);
 
@@ -313,9 +318,9 @@ int litepcie_capture_start(struct litepcie_capture *capture);
  * Get the next blocks of the ring, and wait up to @timeout_ms for them, for ever if it is negative.
  * Each call continues where the last one ended. With a timeout of 0 the call looks into memory and
  * does not wait. Behind the kernel driver a wait sleeps until the card's interrupt. Elsewhere a
- * wait sleeps for 10 us at first, and for 1 ms in the end. A wait asks the card only if nothing has
- * come for a fifth of a second, to see whether the card is still there. After
- * litepcie_capture_stop() the call does not wait, and returns 0 when all has been given.
+ * wait sleeps for 10 us at first, and for 1 ms in the end. If nothing has come for a fifth of a
+ * second, a wait also checks whether the card is still there. After litepcie_capture_stop() the
+ * call does not wait, and returns 0 when all has been given.
  *
  * With `newest` the blocks that the card has written over, or is about to, are skipped.
  *
@@ -329,31 +334,34 @@ int litepcie_capture_next(struct litepcie_capture *capture, struct litepcie_span
 /*
  * Release the oldest @bytes of the spans that litepcie_capture_next() has returned, so that the
  * card may write there again. The library tells the card only when an eighth of the ring or an MBUF
- * has been released, whichever is more. Returns 0 or -errno; -EINVAL: the program holds fewer
- * bytes, -EOVERFLOW: with `newest` the card has overwritten a part of these bytes, so the data that
- * the program has read there may be wrong. Threads: one.
+ * (part of the ring) has been released, whichever is more. With `newest` the card does not wait for
+ * releases, and they only tell what was overwritten. Returns 0 or -errno; -EINVAL: the program
+ * holds fewer bytes, -EOVERFLOW: with `newest` the card has overwritten a part of these bytes, so
+ * the data that the program has read there may be wrong. Threads: one.
  */
 int litepcie_capture_release(struct litepcie_capture *capture, size_t bytes);
 
 /*
- * Take no more frames. All frames before are written to the ring, the last MBUF is sealed, and then
- * the card writes no more. litepcie_capture_next() gives what is left. If the ring is full, a frame
- * that waits for room, with `lossless`, is lost and counted. Frames that come while nothing is
- * captured are not counted. The stop of queue 0 ends all queues. That of another queue ends that
- * queue only: its MBUF is sealed, and what the card writes behind it is not given.
+ * Stop the capture. The stop of queue 0 ends all queues: the card takes no more frames, writes all
+ * earlier frames to the rings, seals (completes) the last MBUF of each ring, and then writes no
+ * more. The stop of another queue ends that queue only: its MBUF is sealed, and what the card
+ * writes to its ring behind that MBUF is not given. litepcie_capture_next() gives what is left. If
+ * the ring is full, a frame that waits for room, with `lossless`, is lost and counted at the stop
+ * of queue 0. Frames that come while nothing is captured are not counted.
  *
- * The call waits until the card has come to rest, and then for the last status line of each queue,
- * for @rest_ms each at most. After -ETIMEDOUT the card may still write to the rings. Their memory
- * is then kept until the card is seen at rest, or the handle is closed. Returns 0 or -errno;
- * -ETIMEDOUT: the card does not come to rest, so it must be reset, -EIO: it does not answer, its
- * status line cannot be true, or it ended inside an MBUF. Threads: one.
+ * The stop of queue 0 waits until the card has come to rest, and then for the last status line of
+ * each queue, for @rest_ms each at most. The stop of another queue waits for the status line of its
+ * last MBUF. After -ETIMEDOUT the card may still write to the rings. Their memory is then kept
+ * until the card is seen at rest, or the handle is closed. Returns 0 or -errno; -ETIMEDOUT: the
+ * card does not come to rest, so it must be reset, -EIO: it does not answer, its status line cannot
+ * be true, or it ended inside an MBUF. Threads: one.
  */
 int litepcie_capture_stop(struct litepcie_capture *capture);
 
 /*
- * Get the counts of all frames since the start, and the position of the card. The counts of all
- * ports are copied at one moment. The call waits for that copy, for @rest_ms at most. Returns 0 or
- * -errno; -ETIMEDOUT: the card does not end the copy. Threads: one.
+ * Get the counts of the queue's frames since the start, and the card's position in its ring. The
+ * counts of all ports are copied at one moment. The call waits for that copy, for @rest_ms at most.
+ * Returns 0 or -errno; -ETIMEDOUT: the card does not end the copy. Threads: one.
  */
 int litepcie_capture_stats(struct litepcie_capture *capture, struct litepcie_capture_stats *stats);
 
@@ -405,8 +413,8 @@ int litepcie_capture_discards(struct litepcie_capture *capture, struct litepcie_
 
 /*
  * Write the header of a file to @buffer: LITEPCIE_CAPTURE_HEADER_BYTES with a section, an interface
- * for each port, and a filler. Whole MBUFs of the ring behind it make a valid pcapng file. Returns
- * the number of bytes, or -EINVAL if @bytes is less. Threads: any.
+ * for each port, and a filler. Whole MBUFs (parts of the ring) behind it make a valid pcapng file.
+ * Returns the number of bytes, or -EINVAL if @bytes is less. Threads: any.
  */
 int litepcie_capture_header(const struct litepcie_capture *capture, void *buffer, size_t bytes);
 
@@ -433,8 +441,8 @@ int litepcie_capture_generate_stop(struct litepcie_capture *capture);
 
 /*
  * Find out how many frames the generator has made since its start. The capture may not have counted
- * the last of them yet. After a stop the number is 0. Returns 1 if no frame is being made, 0 if one
- * is, or -errno. Threads: one.
+ * the last of them yet. After litepcie_capture_generate_stop() the number becomes 0. Returns 1 if
+ * no frame is being made, 0 if one is, or -errno. Threads: one.
  */
 int litepcie_capture_generated(struct litepcie_capture *capture, uint64_t *frames);
 
@@ -464,7 +472,7 @@ struct litepcie_player {
 	uint32_t	port;		/* port that all frames come from, if @fixed_port is set */
 	/* true: all frames come from @port; false: from the number of their pcapng interface */
 	bool		fixed_port;
-	/* true: frames keep their recorded times; false: they get those at which they leave */
+	/* true: frames keep their recorded times; false: they get the times at which they leave */
 	bool		keep_time;
 	uint64_t	bytes_per_s;	/* speed of the line in bytes a second, with PACE_LINE */
 	/*
@@ -605,7 +613,7 @@ static __attribute__((noinline, unused)) int litepcie_record_other(
 		packet->flags = 0;
 		packet->dropped = 0;
 		kept = (kept + 3) & ~3u;
-		/* Up to four bytes behind the data are no options: an end of options or padding. */
+		/* At most four bytes behind the padded data are no options, only an end of them. */
 		if (length - LITEPCIE_PCAPNG_RECORD_LEAST > kept + 4 &&
 		    litepcie_record_options(block + LITEPCIE_PCAPNG_RECORD_AT_DATA + kept, block + length - 4,
 					    packet) < 0)
@@ -640,8 +648,8 @@ static inline __attribute__((always_inline)) int litepcie_record_apart(
  * Get the next frame of a span. *@at is the place in the span in bytes, 0 at first, and is moved
  * behind the frame. Fillers and seals are skipped. Nothing outside the span is read, whatever its
  * bytes are. Returns 1 and the frame in @packet, 0 at the end of the span, or -EBADMSG if the block
- * at *@at cannot be one. For speed the length at the end of a record without options is not
- * compared with the one at its start. Threads: any.
+ * at *@at is no valid pcapng block. For speed the length at the end of a record without options is
+ * not compared with the one at its start. Threads: any.
  */
 static inline __attribute__((always_inline)) int litepcie_record_next(
 	const struct litepcie_span *span, size_t *at, struct litepcie_packet *packet)
@@ -686,7 +694,7 @@ static inline __attribute__((always_inline)) int litepcie_record_next(
  * Get up to @count frames of a span as a table, for languages in which a call for each frame is
  * slow. An entry of the table @packets has @size bytes, sizeof(struct litepcie_packet). *@at is the
  * place in the span, as for litepcie_record_next(). Returns the number of frames in @packets, 0 at
- * the end of the span, or -errno; -EBADMSG: the block at *@at cannot be one, -EINVAL: @size is
+ * the end of the span, or -errno; -EBADMSG: no valid block begins at *@at, -EINVAL: @size is
  * smaller than the first struct litepcie_packet was. Threads: any.
  */
 int litepcie_records(const struct litepcie_span *span, size_t *at, struct litepcie_packet *packets,

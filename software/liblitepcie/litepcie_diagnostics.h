@@ -42,8 +42,9 @@ struct litepcie_conditions {
 };
 
 /*
- * Counts of one of the four TLP streams at the FPGA's hard PCIe block. @first and @last are the
- * device times, in ticks, of the first and the last beat that was counted.
+ * Counts of one of the four TLP streams at the FPGA's hard PCIe block: its beats, its stalls (clock
+ * cycles in which a beat was offered and not accepted), TLPs and bytes of payload. @first and @last
+ * are the device times, in ticks, of the first and the last beat that was counted.
  */
 struct litepcie_tlp_stream {
 	uint64_t	beats;
@@ -142,7 +143,7 @@ int litepcie_pattern(struct litepcie *dev, struct litepcie_pattern *pattern);
 
 struct litepcie_stats {
 	size_t		struct_size;
-	uint64_t	h2c_submitted;	/* number of h2c buffers that the program has submitted */
+	uint64_t	h2c_submitted;	/* number of h2c buffers that the program has released */
 	uint64_t	h2c_done;	/* number of h2c buffers that the card has fetched */
 	uint64_t	c2h_done;	/* number of c2h buffers that the card has filled */
 	uint64_t	c2h_released;	/* number of c2h buffers that the program has given back */
@@ -150,8 +151,8 @@ struct litepcie_stats {
 	int64_t		interrupts;
 	/*
 	 * The fewest interrupts that must have come from the card, as the last stop of a stream has
-	 * found it; 0 before. -1: the number cannot be known, since two interrupts may merge into
-	 * one.
+	 * found it; 0 before, or -1 behind the kernel driver. -1: the number cannot be known, since
+	 * two interrupts may merge into one.
 	 */
 	int64_t		interrupts_expected;
 	/* number of interrupts that were certainly lost; final after a stop */
@@ -162,7 +163,7 @@ struct litepcie_stats {
 	 * interrupts_missed counts lost interrupts.
 	 */
 	uint64_t	woken_by_timeout;
-	uint64_t	batches;	/* number of times that the library gave the card buffers */
+	uint64_t	batches;	/* how often released buffers were handed to the card */
 	/*
 	 * number of c2h buffers of packets that the user's logic has marked as bad; 0 if the card
 	 * does not count them
@@ -194,9 +195,9 @@ void litepcie_diagnose(struct litepcie *dev, unsigned int directions, char *text
 /* MMIO accesses to the card -------------------------------------------------------------------- */
 
 /*
- * Returns how MMIO accesses reach the card: "vfio-user", "bar" (a mapping) or "ioctl". If a
- * simulated board takes only one write in a message, the text is "vfio-user, one write in a
- * message". Threads: any.
+ * Returns how accesses of litepcie_bar_read() and litepcie_bar_write() reach BAR0: "vfio-user",
+ * "bar" (a mapping) or "ioctl". If a simulated board takes only one write in a message, the text is
+ * "vfio-user, one write in a message". Threads: any.
  */
 const char *litepcie_mmio_path(const struct litepcie *dev);
 

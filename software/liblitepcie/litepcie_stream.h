@@ -93,8 +93,8 @@ struct litepcie_stream_options {
 	 */
 	bool		packets;
 	/*
-	 * true: poll_us takes effect only after an interrupt, when the card's interrupts are
-	 * switched off and its progress is polled. When a poll finds no further buffer done,
+	 * true: poll_us takes effect only after an interrupt, when the DMA's interrupts are
+	 * switched off and the card's progress is polled. When a poll finds no further buffer done,
 	 * polling ends and the interrupts are switched on again.
 	 */
 	bool		adaptive;
@@ -106,7 +106,9 @@ struct litepcie_stream_options {
 	/*
 	 * The number of buffers from one interrupt to the next. A number above buffer_count counts
 	 * as buffer_count. 0: 32, or half the ring if that is less. With a smaller number the
-	 * program hears of a single buffer sooner, and the card interrupts more often.
+	 * program hears of a single buffer sooner, and the card interrupts more often. In h2c the
+	 * last buffer handed to the card asks for an interrupt, too, if fewer are handed at once.
+	 * With loopback h2c raises no interrupts, except behind the kernel driver.
 	 */
 	unsigned int	interrupt_every;
 	/*
@@ -124,10 +126,11 @@ struct litepcie_stream_options {
 	/*
 	 * 0: the card interrupts when buffers are done. Otherwise a wait polls the card's progress
 	 * every poll_us microseconds: LITEPCIE_POLL_US_LEAST to LITEPCIE_POLL_US_MOST. The card
-	 * then raises no interrupts, unless adaptive is true. Behind the kernel driver the driver
-	 * polls. A poll reads memory, or a register of a card without records. interrupt_every has
-	 * no meaning with polling: in adaptive mode every buffer asks for an interrupt. Streams of
-	 * one handle that run at the same time must agree in poll_us and adaptive.
+	 * then raises no interrupts for buffers, unless adaptive is true. Behind the kernel driver
+	 * the driver polls. A poll reads memory, or registers of a card without records.
+	 * interrupt_every has no meaning with polling: in adaptive mode every buffer asks for an
+	 * interrupt. Streams of one handle that run at the same time must agree in poll_us and
+	 * adaptive.
 	 */
 	unsigned int	poll_us;
 };
@@ -149,7 +152,7 @@ struct litepcie_stream_info {
 	size_t		struct_size;
 	/*
 	 * Address of the first buffer; the others follow. Behind the kernel driver it is NULL
-	 * before the first start, and may change at each start, unless the memory is the program's.
+	 * before the first start, and each start may change it if the library allocates the memory.
 	 */
 	void		*base;
 	size_t		buffer_size;	/* in bytes */
@@ -184,14 +187,15 @@ int litepcie_stream_open(struct litepcie *dev, unsigned int direction,
  * already, or another program runs the direction, and litepcie_why() then names the programs that
  * have the card open, -EINVAL: the other stream runs and has another loopback, poll_us or adaptive.
  * The kernel checks the program's own memory only now: -EMSGSIZE: a buffer in more than one page,
- * -EOPNOTSUPP: memory of another kind, -ENOMEM: more than may be locked. Threads: per direction.
+ * -EOPNOTSUPP: memory of another kind, or that the card does not reach, -ENOMEM: more than may be
+ * locked. Threads: per direction.
  */
 int litepcie_stream_start(struct litepcie_stream *stream);
 
 /*
- * Stop the stream. Data in the ring is lost. A stream that does not run stays as it is. The other
- * stream goes on. If another thread waits for a buffer of this stream, its call ends with
- * -ECANCELED.
+ * Stop the stream. Data that is on its way, or in buffers that the program has not acquired, is
+ * lost. A stream that does not run stays as it is. The other stream goes on. If another thread
+ * waits for a buffer of this stream, its call ends with -ECANCELED.
  *
  * The call waits until the card has come to rest: for microseconds as a rule, for 3 s at most. It
  * takes no timeout, since the card may write to the ring until then. Returns 0 or -errno;
@@ -215,11 +219,11 @@ int litepcie_stream_info(struct litepcie_stream *stream, struct litepcie_stream_
 /* Buffers of a stream -------------------------------------------------------------------------- */
 
 /*
- * Count the buffers that can be acquired at once, and wait up to @timeout_ms for the first, for
- * ever if that is negative. With a timeout of 0 the call looks at the card's progress and does not
- * wait: it reads memory on a card with records, else registers. While there are buffers, the call
- * does not look at the card. Returns the number of buffers, or 0 if there is none, or -errno;
- * -EINVAL: the stream does not run, -ECANCELED: another thread has stopped it. Threads: per
+ * Count the buffers that can be acquired at once. If there is none, wait up to @timeout_ms for the
+ * first, for ever if that is negative. With a timeout of 0 the call looks at the card's progress
+ * and does not wait: it reads memory on a card with records, and registers on any other card, or if
+ * there is no progress for some time. Returns the number of buffers, or 0 if there is none, or
+ * -errno; -EINVAL: the stream does not run, -ECANCELED: another thread has stopped it. Threads: per
  * direction.
  */
 int litepcie_stream_ready(struct litepcie_stream *stream, int timeout_ms);
@@ -246,8 +250,9 @@ int litepcie_stream_release(struct litepcie_stream *stream, unsigned int count);
  * at most the whole buffer. With packets these bytes are a packet. Without packets the next buffer
  * continues the stream at a new beat, and the bytes of this buffer's last beat that were not sent
  * are undefined. LitePCIe's endpoint moves whole beats, so with that endpoint @bytes must be a
- * multiple of 32, a beat. Returns 0 or -errno; -EINVAL: @bytes is out of its range, the stream is
- * c2h or does not run, or no buffer is acquired. Threads: per direction.
+ * multiple of a beat, data_width / 8 bytes (struct litepcie_card). Returns 0 or -errno; -EINVAL:
+ * @bytes is not allowed, the stream is c2h or does not run, or no buffer is acquired. Threads: per
+ * direction.
  */
 int litepcie_stream_send(struct litepcie_stream *stream, size_t bytes);
 
@@ -273,20 +278,19 @@ int litepcie_stream_drain(struct litepcie_stream *stream, int timeout_ms);
  * Wait up to @timeout_ms, for ever if it is negative, until the card has finished a further buffer
  * in one of @directions. Buffers of @directions that are kept back for a batch go to the card first
  * if it would run short of buffers. Buffers of other directions are kept back. If an interrupt is
- * lost, the wait ends 1.2 s later at most. While a card with records has finished buffers that the
- * program has not seen, this call reads no register: a program that looks again and again, with a
- * timeout of 0, reads memory. Returns 1, or 0 when the time is over, or -errno; -EINVAL:
- * @directions names none, or one that does not exist or does not run, -ECANCELED: another thread
- * has stopped one of them, -EIO: the card was reset, -ENODEV: the card is gone, or through VFIO the
- * kernel wants it back. In that case stop and close the card, since the kernel waits for that.
- * Threads: per direction.
+ * lost, the wait ends 1.2 s later at most. On a card with records a program that looks again and
+ * again, with a timeout of 0, reads memory, and registers only if there is no progress for some
+ * time. Returns 1, or 0 when the time is over, or -errno; -EINVAL: @directions names none, or one
+ * that does not exist or does not run, -ECANCELED: another thread has stopped one of them, -EIO:
+ * the card was reset, -ENODEV: the card is gone, or through VFIO the kernel wants it back. In that
+ * case stop and close the card, since the kernel waits for that. Threads: per direction.
  */
 int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout_ms);
 
 /*
  * Get a descriptor for poll(). It is readable when a running stream may have finished buffers, or
  * with poll_us when a look is due. It stays readable until the next litepcie_dma_wait(), whose
- * timeout may be 0. Each wait, in any call, takes the news of both directions and clears the
+ * timeout may be 0. A wait of any call may take the news of both directions and clear the
  * descriptor. So call litepcie_stream_ready() for both directions with a timeout of 0, which clears
  * nothing, and poll() only if no direction has buffers. It may also be readable without news. The
  * descriptor belongs to the library and must be neither read nor closed. It is valid for the
@@ -306,7 +310,8 @@ int litepcie_dma_fd(struct litepcie *dev);
  * knows how far the card is. The caller closes the descriptor.
  *
  * Returns 0 and the descriptor in @fd, or -errno; -EINVAL: the stream does not run, -EADDRINUSE:
- * the ring lies in the program's own memory. Threads: any.
+ * the ring lies in the program's own memory, -EOPNOTSUPP: on this machine the kernel driver cannot
+ * share a ring. Threads: any.
  */
 int litepcie_stream_export(struct litepcie_stream *stream, int *fd);
 

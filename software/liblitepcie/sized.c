@@ -15,12 +15,15 @@
 #include "helpers.h"
 
 /*
- * Largest struct_size in bytes that a program may set. A larger value means that the program did
- * not set struct_size at all, and the library could write beyond the end of the struct.
+ * Largest struct_size in bytes that a program may set. A larger value counts as one that the
+ * program has not set. With it the library could write beyond the end of the program's struct.
  */
 #define LARGEST		4096u
 
-/* Get the struct_size that the program has set in the struct @theirs. */
+/*
+ * Get the struct_size that the program has set in the struct @theirs. Returns 0, or -EINVAL with a
+ * sentence if the value cannot be a size.
+ */
 static int read_size(const void *theirs, const char *name, size_t *size)
 {
 	memcpy(size, theirs, sizeof(*size));

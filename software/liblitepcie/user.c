@@ -5,9 +5,9 @@
  */
 
 /*
- * Wait for interrupts of the logic in the card's user slot. On the back ends sim and vfio one
- * thread of the handle sleeps for all interrupts of the card, and wakes all threads that wait: for
- * the DMA, and for the user's logic. Behind the kernel driver each thread sleeps for itself.
+ * Wait for interrupts of the logic in the card's user slot. On the back ends sim and vfio, of all
+ * threads of the handle that wait for the DMA or for the user's logic, one sleeps until the card
+ * interrupts, and wakes the others. Behind the kernel driver each thread sleeps for itself.
  */
 #include "helpers.h"
 
@@ -33,9 +33,10 @@ int litepcie_user_enable(struct litepcie *dev, bool on)
 }
 
 /*
- * Wait for an interrupt of the user's logic, up to @timeout_ms. The check before the first sleep
- * finds an interrupt that has come already. The checks after sleeps that no interrupt has ended
- * find an interrupt whose message was lost. Returns 1, 0 when the time is over, or -errno.
+ * Wait for an interrupt of the user's logic, up to @timeout_ms, or for ever if that is negative.
+ * The check before the first sleep finds an interrupt that has come already. On the back ends sim
+ * and vfio the later checks find an interrupt whose message was lost. Returns 1 after an interrupt,
+ * 0 when the time is over, or -errno.
  */
 static int wait_for_user(struct litepcie *dev, int timeout_ms)
 {
@@ -52,8 +53,9 @@ static int wait_for_user(struct litepcie *dev, int timeout_ms)
 			return litepcie_fail(-ECANCELED, "another thread switched the user's "
 					     "interrupt off while this one waited for it");
 		/*
-		 * The timer by which the DMA is polled may end a sleep early. The register of the
-		 * user's interrupt is read only after a whole sleep, to save register reads.
+		 * The timer by which the DMA is polled may end a sleep early. To save register
+		 * reads, the next check for the user's interrupt is made only when @slice ms have
+		 * passed since the last one.
 		 */
 		if (rc == 0 && litepcie_now_ms() - looked >= slice) {
 			rc = dev->backend->channel->user_poll(dev);

@@ -8,8 +8,8 @@
  * Open, start and stop the card's capture block. litepcie_capture.h says what each call promises.
  *
  * This file has the code that is common to all back ends. The functions of a struct
- * litepcie_capture_access reach the card: by its registers (capture_access.c), or by calls of
- * the driver (kernel/capture.c).
+ * litepcie_capture_access reach the card: by its registers (capture_access.c, for sim and vfio), or
+ * by ioctl()s of the driver (kernel/capture.c).
  */
 #include "capture.h"
 #include "capture_pages.h"
@@ -232,7 +232,7 @@ int litepcie_capture_stop(struct litepcie_capture *capture)
 	__atomic_store_n(&capture->running, false, __ATOMIC_RELAXED);
 	if (rc == 0 && capture->ended)
 		return litepcie_capture_poll(capture);
-	/* Give the card a limit with all free room of the ring, for frames that wait for room. */
+	/* Let the card use all free room of the ring, for frames that wait for room. */
 	limit = capture->released / mbuf * mbuf + capture->config.ring_bytes;
 	if (rc == 0 && limit > capture->limit)
 		rc = litepcie_capture_allow(capture, limit);
@@ -240,8 +240,8 @@ int litepcie_capture_stop(struct litepcie_capture *capture)
 		return capture->access->stop(capture);
 	/*
 	 * After an error, as when the card was reset, the run is stopped all the same. Otherwise it
-	 * would count as begun, and the capture could not be started again. The result is the first
-	 * error, and not one of this stop.
+	 * would count as begun, and the capture could not be started again. litepcie_capture_stop()
+	 * returns the first error, and not one of access->stop().
 	 */
 	snprintf(why, sizeof(why), "%s", litepcie_why(capture->dev));
 	capture->access->stop(capture);

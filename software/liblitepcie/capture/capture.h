@@ -33,13 +33,13 @@
 #define CAPTURE_SNAPSHOT	(1u << LITEPCIE_CAPTURE_ACCOUNT_CONTROL_SNAPSHOT_OFFSET)
 
 /*
- * The status line: counts that the card writes to host memory. The ring's data before @position
- * consists of whole pcapng blocks.
+ * The status line of a capture queue: counts that the card writes to host memory. The ring's data
+ * before @position consists of whole pcapng blocks.
  */
 struct litepcie_capture_line {
-	uint64_t	position;	/* bytes that the card has written since the start */
-	uint64_t	records;	/* number of frames that the card has written */
-	uint64_t	lost;		/* number of frames that were lost, for any reason */
+	uint64_t	position;	/* bytes written to the ring since the start */
+	uint64_t	records;	/* number of frames written to the ring */
+	uint64_t	lost;		/* number of frames lost, as ring or card had no room */
 	uint64_t	time;		/* device time in ns at which the line was written */
 };
 
@@ -54,26 +54,29 @@ struct litepcie_capture;
 
 /*
  * How a capture reaches the card. The handle's lock is not held. All functions but close() return 0
- * (generated(): 0 or 1), or -errno with a sentence. The capture's thread calls them, and they may
- * sleep. Positions and limits are in bytes since the start.
+ * (generated(): 0 or 1), or -errno with a sentence. The thread that uses the capture calls them,
+ * and they may sleep. Positions and limits are in bytes since the start.
  */
 struct litepcie_capture_access {
 	/* Make the capture ready for a start. If this fails, the caller calls close(). */
 	int (*open)(struct litepcie_capture *capture);
 	/*
-	 * Give up the memory of ring and status line. It is freed once the card can no longer write
-	 * there.
+	 * Give up the memory of ring and status line, which is freed once the card can no longer
+	 * write there.
 	 */
 	void (*close)(struct litepcie_capture *capture);
 	/*
-	 * Start the capture at position 0 with all of the ring free. Set capture->limit, up to
-	 * which the card may write. Afterwards ring and status line have their memory.
+	 * Start the capture at position 0 with all of the ring free. A queue other than 0 begins
+	 * only at the next start of queue 0. Set capture->limit, up to which the card may write.
+	 * Afterwards ring and status line have their memory.
 	 */
 	int (*start)(struct litepcie_capture *capture);
 	/*
-	 * Let the card take no more frames for this queue, or in queue 0 for any queue. When stop()
-	 * returns 0, all data and the last status line are in memory. If the run of the other
-	 * queues goes on, capture->end is the position at which the data of this queue ends.
+	 * End the capture of this queue. In queue 0 the card takes no more frames for any queue.
+	 * In another queue the card completes the current MBUF (part of the ring), with which the
+	 * data of the queue ends, at the position capture->end. What the card writes to the ring
+	 * behind that is ignored. When stop() returns 0, all data and its status line are in
+	 * memory.
 	 */
 	int (*stop)(struct litepcie_capture *capture);
 	/* Let the card write to the ring up to position @limit. */
@@ -96,8 +99,9 @@ struct litepcie_capture_access {
 	/* Get the number of frames that the generator has made. Returns 1 if it is idle, else 0. */
 	int (*generated)(struct litepcie_capture *capture, uint32_t *made);
 	/*
-	 * Sleep until the card's position is beyond capture->seen, at most @most_ms. NULL: there is
-	 * nothing to sleep on, so the caller sleeps for short times (litepcie_capture_nap()).
+	 * Sleep until the card's position may be beyond capture->seen, at most @most_ms. NULL:
+	 * there is nothing to sleep on, so the caller sleeps for short times
+	 * (litepcie_capture_nap()).
 	 */
 	int (*wait)(struct litepcie_capture *capture, int most_ms);
 };
@@ -113,7 +117,7 @@ struct litepcie_capture {
 	/* the status line in memory; NULL: there is no ring yet (only behind the kernel driver) */
 	const struct litepcie_capture_line	*line;
 	uint64_t				ring_iova, line_iova;
-	/* copy of the status line, from the library's last read of it */
+	/* copy of the status line as the library has last read it, with @position at most @end */
 	struct litepcie_capture_line		seen;
 	/* bytes since the start that litepcie_capture_next() has returned or has skipped */
 	uint64_t				given;
@@ -122,9 +126,9 @@ struct litepcie_capture {
 	 * that the card has overwritten count as released, too
 	 */
 	uint64_t				released;
-	/* position up to which the card may write now */
+	/* position in the ring up to which the card may write now, unless `newest` is set */
 	uint64_t				limit;
-	/* how often the library has given the card a new @limit */
+	/* how often the card was given a @limit since the start; the start itself counts, too */
 	uint64_t				limits;
 	/*
 	 * with `newest`: bytes that the card overwrote before litepcie_capture_next() returned them
@@ -136,8 +140,8 @@ struct litepcie_capture {
 	 */
 	uint64_t				lapsed;
 	/*
-	 * position at which the data of this queue ends, if the queue was stopped before the run of
-	 * all queues ended; UINT64_MAX: all that the card writes to the ring is data of the queue
+	 * position at which the data of this queue ends, if a stop of the queue has set it;
+	 * UINT64_MAX: all that the card has written to the ring is data of the queue
 	 */
 	uint64_t				end;
 	/*
@@ -172,8 +176,8 @@ int litepcie_capture_allow(struct litepcie_capture *capture, uint64_t limit);
  * Functions for registers that the capture block has for each queue: litepcie_queue_put() writes 32
  * bits, litepcie_queue_put64() writes 64 bits, and litepcie_queue_get64() reads 64 bits. The queue
  * of the capture is selected in the card first, under the same lock. The upper half of 64 bits is
- * written first, and the card takes the whole value with the lower half. The caller does not hold
- * the handle's lock.
+ * written first: the card takes over a new limit at the write of its lower half. The caller does
+ * not hold the handle's lock.
  */
 int litepcie_queue_put(struct litepcie_capture *capture, uint32_t offset, uint32_t value);
 /* Do what litepcie_queue_put() does, for a caller that holds the handle's lock. */
@@ -216,8 +220,8 @@ int litepcie_capture_status(struct litepcie_capture *capture, uint32_t *status);
 
 /*
  * Wait until the bits @mask of the register capture_status have @value, for the capture's rest_ms
- * at most. Returns 0 then, -ETIMEDOUT with a sentence that names @what and ends with @advice, or
- * an error of litepcie_capture_status(). The caller does not hold the lock.
+ * at most (-1: for ever). Returns 0 then, -ETIMEDOUT with a sentence that names @what and ends with
+ * @advice, or an error of litepcie_capture_status(). The caller does not hold the lock.
  */
 int litepcie_capture_await(struct litepcie_capture *capture, uint32_t mask, uint32_t value,
 			   const char *what, const char *advice);
@@ -230,8 +234,10 @@ int litepcie_capture_late(const struct litepcie_capture *capture, const char *wh
 			  const char *advice);
 
 /*
- * Texts for @what and @advice of litepcie_capture_await() and litepcie_capture_late(): what a start
- * of the generator waits for, what to do then, and what to do if the card itself does not end.
+ * Texts for the arguments @what and @advice of litepcie_capture_await() and
+ * litepcie_capture_late(). LITEPCIE_GENERATOR_FRAME is what a start of the generator waits for, and
+ * LITEPCIE_GENERATOR_ADVICE what the user can do to end that wait. LITEPCIE_RESET_ADVICE is for
+ * waits that only the card ends.
  */
 #define LITEPCIE_GENERATOR_FRAME	"the generator's last frame, which waits for room in the ring,"
 #define LITEPCIE_GENERATOR_ADVICE	"release spans of the ring, or stop the capture"

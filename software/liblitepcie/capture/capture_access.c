@@ -11,7 +11,7 @@
  */
 #include "capture.h"
 
-#define STATUS_BYTES	4096u		/* bytes of memory for the card's status line: one page */
+#define STATUS_BYTES	4096u		/* bytes of memory for a queue's status line: one page */
 #define GENERATE	(1u << LITEPCIE_CAPTURE_GENERATOR_CONTROL_RUN_OFFSET)
 
 /* Memory of the ring and of the status line ------------------------------------------------- */
@@ -38,7 +38,7 @@ static int get_memory(struct litepcie_capture *capture)
  * The card may write to the memory of a queue until the run of all queues has ended. If another
  * queue than 0 is closed before that, its memory is kept, and the end of the run or the close of
  * queue 0 frees it. If the card did not come to rest after the run, the memory is kept until the
- * card is seen at rest, or until the handle is closed: that switches bus mastering off.
+ * card is seen at rest, or until the handle is closed, which switches bus mastering off first.
  */
 static void close_registers(struct litepcie_capture *capture)
 {
@@ -175,7 +175,7 @@ static int put_rules(struct litepcie *dev, const struct litepcie_sorting *sortin
 
 /*
  * Write the rules and the table that spreads frames over queues to the card, which uses them from
- * the next start of queue 0 on. @sorting NULL: from then on all frames go to queue 0.
+ * the next start of queue 0 on. If @sorting is NULL, all frames go to queue 0 from that start on.
  */
 static int sort_by_registers(struct litepcie_capture *capture,
 			     const struct litepcie_sorting *sorting)

@@ -47,8 +47,9 @@ int litepcie_capture_discards(struct litepcie_capture *capture, struct litepcie_
 /* Rules and spread, by which frames get to queues --------------------------------------------- */
 
 /*
- * Return -EINVAL with a sentence if the capture is not that of queue 0. The settings that all
- * queues have in common belong to the capture of queue 0.
+ * Returns 0, or -EINVAL with a sentence if the capture is not that of queue 0. The rules, the
+ * spread (a table of queues) and the generator, which all queues share, belong to the capture of
+ * queue 0.
  */
 static int check_first(const struct litepcie_capture *capture, const char *what)
 {

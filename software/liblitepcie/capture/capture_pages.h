@@ -29,19 +29,19 @@ int litepcie_pages_missing(struct litepcie *dev, uint64_t page_bytes, uint64_t r
  */
 uint64_t litepcie_pages_asked(const struct litepcie *dev, unsigned int kind);
 
-/* Returns the flags of memfd_create() for huge pages of this size, or 0 if @page_bytes is 0. */
+/* Returns the flags of memfd_create() for pages of @page_bytes, or 0 if @page_bytes is 0. */
 unsigned int litepcie_pages_flags(uint64_t page_bytes);
 
 /*
- * Returns the NUMA node of the PCI device whose sysfs folder is @folder, or -1 if sysfs does not
- * name it.
+ * Returns the NUMA node of the PCI device whose sysfs folder is @folder, or -1 if sysfs names no
+ * node.
  */
 int litepcie_node_in(const char *folder);
 
 /*
  * Let the kernel take the pages of memory that was not touched yet from NUMA node @node, if that
- * node has free pages. If @node is -1, nothing is changed. Returns 0 or -errno. A kernel without
- * NUMA refuses, which callers ignore, since all memory is equally near then.
+ * node has free pages. If @node is -1 or too large, nothing is changed. Returns 0 or -errno. All
+ * callers ignore an error: the memory then lies where the kernel chooses.
  */
 int litepcie_node_bind(int node, void *base, size_t size);
 

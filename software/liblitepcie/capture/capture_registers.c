@@ -83,9 +83,9 @@ int litepcie_queue_get64(struct litepcie_capture *capture, uint32_t offset, uint
 }
 
 /*
- * Read an account: a number of frames and of their bytes. The number of the account is written to
- * the register @index after the selection of the queue. The registers @frames and @bytes then have
- * the counts.
+ * Read an account: a number of frames and of their bytes. The queue is selected, then @number (that
+ * of the account) is written to the register @index. The registers @frames and @bytes then have the
+ * counts.
  */
 int litepcie_queue_get_account(struct litepcie_capture *capture, uint32_t index, uint32_t number,
 			       uint32_t frames, uint32_t bytes, struct litepcie_account *account)
@@ -106,9 +106,8 @@ int litepcie_queue_get_account(struct litepcie_capture *capture, uint32_t index,
 }
 
 /*
- * Switch off the generator, the player, the sorting of frames, the copies of the net device's frames
- * and the capture. The caller holds the
- * lock.
+ * Switch off the generator, the player, the sorting of frames, the copies of the net device's
+ * frames and the capture. The caller holds the lock.
  */
 int litepcie_capture_quiesce(struct litepcie *dev)
 {

@@ -8,15 +8,16 @@
  * Read the status line of a capture, hand out the data in the ring to the program, and give its
  * room back to the card.
  *
- * Two counts of bytes are the whole protocol: `position`, which the card writes to host memory
- * after the data, and `limit`, up to which the card may write. Both only grow.
+ * Two counts of bytes since the start say where the data is: `position`, which the card writes to
+ * host memory after the data, and `limit`, up to which the card may write. Both only grow during a
+ * run. With the setting `newest` the card ignores the limit.
  */
 #include "capture.h"
 
 #include <string.h>
 
-#define BLOCK_UNIT	8u	/* pcapng blocks in the ring are multiples of this many bytes */
-/* how often the releases of one round of the ring give the card a new limit, at most */
+#define BLOCK_UNIT	8u	/* a pcapng block in the ring has a multiple of this many bytes */
+/* how often releases give the card a new limit in one round of the ring, at most */
 #define LIMIT_STEPS	8u
 #define FIRST_NAP_US	10u
 
@@ -96,9 +97,9 @@ int litepcie_capture_allow(struct litepcie_capture *capture, uint64_t limit)
 
 /*
  * Returns the position from which on no data in the ring has been overwritten, in a capture with
- * `newest`. It is rounded up to the beginning of an MBUF. The card may have written beyond the
- * position in its status line, by as much as its staging memory holds, so that counts as
- * overwritten, too.
+ * `newest`. It is rounded up to the beginning of an MBUF (part of the ring). During a run the card
+ * may have written beyond the position in its status line, by as much as the queue's staging memory
+ * holds, so that much older data counts as overwritten, too.
  */
 static uint64_t oldest(const struct litepcie_capture *capture)
 {
@@ -171,7 +172,8 @@ static int poll_ring(struct litepcie_capture *capture)
 /*
  * If the card has written nothing for LITEPCIE_WAIT_SLICE_MS, check that it still answers and that
  * the kernel does not want it back. The time runs on from one litepcie_capture_next() to the next,
- * until data comes. So a program with short waits notices a lost card, too.
+ * until data comes. So a program with short waits notices a lost card, too. A call with a timeout
+ * of 0 makes no check.
  */
 static int check_card(struct litepcie_capture *capture)
 {
@@ -222,9 +224,9 @@ int litepcie_capture_next(struct litepcie_capture *capture, struct litepcie_span
 }
 
 /*
- * Returns the limit (the position up to which the card may write) for the data released so far: a
- * ring beyond the released position. That position is rounded down to a multiple of an eighth of
- * the ring or of an MBUF, whichever is larger.
+ * Returns the limit (the position up to which the card may write) for the data released so far: the
+ * released position plus the bytes of the ring. That position is first rounded down to a multiple
+ * of an eighth of the ring or of an MBUF (part of the ring), whichever is larger.
  */
 static uint64_t limit_of(const struct litepcie_capture *capture)
 {

@@ -13,8 +13,8 @@
  * other threads, which learn of the start and the stop from struct litepcie_capture_run.
  *
  * The back ends that use this file give the card each ring at one bus address, so a ring is one
- * segment. The registers for rings, sizes and rules may change only while the block is at rest, so
- * each start of queue 0 sets all of them.
+ * segment. The registers for rings and sizes may change only while the block is at rest. Each start
+ * of queue 0 sets all of them.
  */
 #include "capture.h"
 
@@ -28,8 +28,8 @@
 #define SEAL		(1u << LITEPCIE_CAPTURE_CONTROL_SEAL_OFFSET)
 
 /*
- * time in ms without progress of the card after which a stop assumes that a frame waits for room in
- * the ring; half of rest_ms if that is less
+ * time in ms without progress of the card after which the stop of a capture with `lossless` assumes
+ * that a frame waits for room in the ring; half of rest_ms if that is less
  */
 #define STUCK_MS	500
 
@@ -67,7 +67,7 @@ static uint32_t control_of(const struct litepcie_capture *capture)
 	       (config->newest ? NEWEST : 0);
 }
 
-/* Let the card copy its net device's frames to the capture, or not. */
+/* Switch on or off that the card copies the frames of its net device to the capture. */
 static int copy_net(struct litepcie *dev, bool on)
 {
 	uint32_t offset = dev->map.net.control;
@@ -222,7 +222,7 @@ int litepcie_run_start(struct litepcie_capture *capture)
 
 /*
  * True if the limit does not allow the card to begin another MBUF (part of the ring), so that a
- * frame may wait for room.
+ * frame may wait for room. Never true with `newest`, since the card then ignores the limit.
  */
 static bool is_full(const struct litepcie_capture *capture)
 {
@@ -234,10 +234,10 @@ static bool is_full(const struct litepcie_capture *capture)
 
 /*
  * Clear the card's bit LOSSLESS, with which frames wait for room in the ring, if the ring is full
- * and the card's position has not moved for stuck_ms. Only the program could make room, and the
- * program waits in litepcie_capture_stop(). A status line that cannot be true counts as a position
- * that does not move. On a card with several queues the ring of another queue may be the full one,
- * so only the time without movement counts.
+ * and the card's position has not moved for STUCK_MS, or half of rest_ms if that is less. Only the
+ * program could make room, and the program waits in litepcie_capture_stop(). A status line that
+ * cannot be true counts as a position that does not move. On a card with several queues the ring of
+ * another queue may be the full one, so only the time without movement counts.
  */
 static void unblock(struct litepcie_capture *capture, int64_t *moved_ms, uint64_t *position)
 {
@@ -258,9 +258,9 @@ static void unblock(struct litepcie_capture *capture, int64_t *moved_ms, uint64_
 }
 
 /*
- * Read the status of the capture block during a stop. A card that does not answer is an error. A
- * status line that cannot be true is none, nor is a kernel that wants the card back: they must not
- * end the wait for the card's rest, because the memory of the rings must not be freed before.
+ * Read the status of the capture block during a stop. A card that does not answer, or was reset, is
+ * an error. A kernel that wants the card back is no error here: it must not end the wait for the
+ * card's rest, because the memory of the rings must not be freed before.
  */
 static int get_status(struct litepcie_capture *capture, uint32_t *status)
 {
@@ -289,10 +289,10 @@ static int come_to_rest(struct litepcie_capture *capture)
 }
 
 /*
- * Wait until the status line in memory has @position or a later one, for rest_ms at most. The last
- * line may arrive after the register says that the block is idle. In a stop of queue 0 this thread
- * also waits for the lines of other queues, which are used by other threads. So only for queue 0
- * the line is copied to capture->seen.
+ * Wait until the capture's status line in memory has @position or a later one, for rest_ms at most.
+ * The last line may arrive after the register says that the block is idle. The stop of queue 0 also
+ * waits for the lines of other queues, whose captures other threads use. So only the line of queue
+ * 0 is copied to capture->seen.
  */
 static int await_line(struct litepcie_capture *capture, uint64_t position)
 {
@@ -380,10 +380,10 @@ static int stop_all(struct litepcie_capture *capture)
 }
 
 /*
- * Let the card seal (complete) the current MBUF of the queue. Returns 1, or 0 if no run is on, or
- * -errno. The state of the run is checked and the register is written under one lock. The write has
- * the bit RUN. So without the check it could start a run again that another thread, or a reset of
- * the card, has just ended.
+ * Let the card seal (complete) the queue's current MBUF (part of the ring). Returns 1, or 0 if no
+ * run is on, or -errno. The state of the run is checked and the register is written under one lock.
+ * The write has the bit RUN. So without the check it could start a run again that another thread,
+ * or a reset of the card, has just ended.
  */
 static int seal(struct litepcie_capture *capture)
 {
@@ -405,8 +405,9 @@ static int seal(struct litepcie_capture *capture)
 }
 
 /*
- * Let the card seal (complete) the queue's current MBUF. For this queue the run ends with that
- * MBUF. The other queues go on.
+ * Stop the capture of a queue other than 0: let the card seal (complete) the queue's current MBUF
+ * (part of the ring), with which the queue's data ends. The other queues go on. If no run is on,
+ * nothing is done.
  */
 static int stop_part(struct litepcie_capture *capture)
 {

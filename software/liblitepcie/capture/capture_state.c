@@ -42,9 +42,9 @@ static bool is_over(const struct litepcie_capture *capture)
 }
 
 /*
- * A run that is on although the bit RUN is 0 in the register capture_control means that the card
- * was reset. The state of the run is read before the register and again after it, since another
- * thread may start or stop the run in between.
+ * If the library has a run on but the bit RUN is 0 in the register capture_control, the card was
+ * reset. dev->run is read before the register and again after it, since another thread may start or
+ * stop the run in between.
  */
 int litepcie_run_answers(struct litepcie_capture *capture)
 {
@@ -81,7 +81,7 @@ int litepcie_capture_status(struct litepcie_capture *capture, uint32_t *status)
 }
 
 /*
- * Callers may free memory after litepcie_capture_await(), so the card must have come to rest. For
+ * Some callers free memory after litepcie_capture_await(), so the card must have come to rest. For
  * this reason a signal does not end the wait. Only the end of rest_ms, or an error of
  * litepcie_capture_status(), ends it early.
  */

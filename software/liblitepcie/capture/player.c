@@ -125,8 +125,8 @@ static int check_card(struct litepcie *dev)
 }
 
 /*
- * Wait until the last frame of an earlier start has left the player, for @rest_ms at most (0: the
- * default). Returns -ETIMEDOUT with a sentence if it has not.
+ * Wait until the last frame of an earlier start has left the player, for @rest_ms at most (0:
+ * LITEPCIE_CAPTURE_REST_MS, -1: for ever). Returns -ETIMEDOUT with a sentence if it has not.
  */
 static int await_idle(struct litepcie *dev, int rest_ms)
 {

@@ -5,14 +5,15 @@
  */
 
 /*
- * The calls that start and stop a stream and hand out its buffers. litepcie_stream_acquire() and
- * litepcie_stream_release() are the fast path. They take no lock and do not access the card while
- * filled or free buffers are known and less than a batch of buffers waits for hand-over.
+ * The calls that start and stop a stream, hand out its buffers and reset the card, and those for
+ * the counts and the descriptor of the DMA. litepcie_stream_acquire() takes no lock and does not
+ * access the card if a buffer is known to be ready. litepcie_stream_release() does neither if less
+ * than a batch of released buffers then waits for hand-over to the card.
  *
- * The counts hw, acquired and sw of a stream only grow during a run. They say who owns the buffers.
- * In both directions, buffers sw to acquired belong to the program. In c2h, buffers acquired to hw
- * are filled and wait for the program. In h2c, buffers hw to sw are on their way to the card or are
- * kept back for a batch, and the others are free.
+ * The counts hw, acquired and sw of a stream say who owns its buffers. In both directions, the
+ * buffers from number sw up to acquired - 1 belong to the program. In c2h, the buffers from number
+ * acquired up to hw - 1 are filled and wait for the program. In h2c, the buffers from number hw up
+ * to sw - 1 are on their way to the card or are kept back for a batch, and all others are free.
  */
 #include <string.h>
 
@@ -28,8 +29,9 @@ static struct litepcie_stream *other_of(struct litepcie_stream *stream)
 }
 
 /*
- * Two running streams share the loopback and the timer that polls the card, so their options
- * loopback, poll_us and adaptive must agree. Returns -EINVAL with a sentence if they do not.
+ * Two running streams share the loopback and the time between two polls of the card, so their
+ * options loopback, poll_us and adaptive must agree. Returns -EINVAL with a sentence if the other
+ * stream of the handle runs with other values, else 0.
  */
 static int check_other(struct litepcie_stream *stream)
 {
@@ -94,7 +96,8 @@ static int stop(struct litepcie_stream *stream)
 
 /*
  * Start the stream, with the lock held. Returns -EBUSY if the stream runs or another program has
- * the direction, -EINVAL if the other stream runs with other options, or the error of the back end.
+ * the direction, -EINVAL if the other stream runs with another loopback, poll_us or adaptive, or
+ * the error of the back end.
  */
 static int start(struct litepcie_stream *stream)
 {
@@ -252,7 +255,10 @@ static inline int acquire(struct litepcie_stream *stream, struct litepcie_buffer
 	return 1;
 }
 
-/* Acquire the next buffer for a program that was compiled with another version of the struct. */
+/*
+ * Acquire the next buffer for a program whose struct litepcie_buffer has another size than the
+ * library's. Returns 1, or -errno: then the buffer is not acquired.
+ */
 __attribute__((noinline))
 static int acquire_sized(struct litepcie_stream *stream, struct litepcie_buffer *buffer)
 {
@@ -267,7 +273,7 @@ static int acquire_sized(struct litepcie_stream *stream, struct litepcie_buffer 
 	return rc ?: 1;
 }
 
-/* Check the card's progress or wait for a buffer, then acquire the buffer. */
+/* Check the card's progress or wait for a buffer, then acquire it. Returns 0 if none has come. */
 __attribute__((noinline))
 static int acquire_later(struct litepcie_stream *stream, struct litepcie_buffer *buffer,
 			 int timeout_ms)
@@ -294,7 +300,7 @@ int litepcie_stream_acquire(struct litepcie_stream *stream, struct litepcie_buff
 
 /*
  * Hand the buffers that the stream has kept back for a batch to the card. The function is not
- * inlined. Otherwise a release that only counts buffers would save CPU registers for nothing.
+ * inlined. Otherwise a release that hands nothing over would save CPU registers for nothing.
  */
 __attribute__((noinline))
 static int tell(struct litepcie_stream *stream)

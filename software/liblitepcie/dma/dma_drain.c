@@ -6,8 +6,8 @@
 
 /*
  * litepcie_stream_drain(): wait until all released h2c data is in the card and, on a card that
- * reports it, until the user's logic has taken the data. The other functions of this file are
- * called with the handle's lock held. An error is -errno with a sentence.
+ * reports it, until the user's logic has taken the data. All functions of this file but that one
+ * are called with the handle's lock held. An error is -errno with a sentence.
  */
 #include "dma/engine/engine.h"
 #include "litepcie_capability.h"
@@ -17,7 +17,7 @@
 
 /*
  * Returns 1 when all released h2c data is in the card, else 0, or -errno. @wanted is the number of
- * bytes of that data; *@received gets the number of its bytes that have come to the card.
+ * bytes of that data since the start; *@received gets how many of them have come to the card.
  *
  * LitePCIe's h2c engine counts a buffer as done when it has requested the last byte. The data may
  * then still be on its way, and only the card's count of received bytes shows that it has come. The
@@ -30,7 +30,7 @@ static int look_for_bytes(struct litepcie *dev, uint64_t wanted, uint64_t *recei
 
 	if (dev->map.h2c_in_flight)
 		rc = litepcie_engine_received(dev, received);
-	/* This check of the card's progress brings h2c.hw (finished buffers) up to date, too. */
+	/* This check of the card's progress also updates h2c.hw, the count of finished buffers. */
 	if (rc == 0)
 		rc = litepcie_engine_progress(dev, dev->notices.records ? LITEPCIE_ASK_MEMORY :
 									  LITEPCIE_ASK_CARD);

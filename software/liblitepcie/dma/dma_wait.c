@@ -14,8 +14,9 @@
 #include "dma/engine/engine.h"
 
 /*
- * After so many checks of the counts in memory (dev->spins counts them) a thread also sleeps for
- * 0 ms, which takes and counts the interrupts that have come from the card. spin() says why.
+ * After so many waits and checks that needed no sleep (dev->spins counts them) a thread also sleeps
+ * for 0 ms. On the back ends sim and vfio such a sleep takes and counts the card's interrupts that
+ * have come.
  */
 #define SPINS	16u
 
@@ -42,9 +43,9 @@ static uint64_t finished(const struct litepcie *dev, unsigned int directions)
 }
 
 /*
- * Hand over the stream's buffers that are kept back for a batch to the card. If another thread has
- * stopped the stream meanwhile, nothing is handed over: the stop has emptied the card's descriptor
- * table, which must stay empty until the next start.
+ * Hand over the stream's buffers that are kept back for a batch to the card. If the stream does not
+ * run, as after a stop by another thread, nothing is handed over: the stop has emptied the card's
+ * descriptor table, which must stay empty until the next start.
  */
 static int hand_over(struct litepcie_stream *stream)
 {
@@ -74,8 +75,9 @@ int litepcie_hand_over(struct litepcie *dev, unsigned int directions)
  * Before a sleep, hand over the buffers that are kept back for a batch, for each of @directions in
  * which the card has less than half a ring of buffers left. If the card has more, it makes progress
  * without them, and that ends the sleep. If every wait handed over what there is, most batches
- * would be short, and would save little. In h2c short batches also cost interrupts: the last buffer
- * of a hand-over of fewer buffers than interrupt_every raises one (post_h2c() in engine.c).
+ * would be short, and would save little. In h2c short batches may also cost interrupts: the last
+ * buffer of a hand-over of fewer buffers than interrupt_every raises one, unless the stream is
+ * silent (post_h2c() in engine.c).
  */
 static int hand_over_early(struct litepcie *dev, unsigned int directions)
 {
@@ -118,8 +120,8 @@ static int follow(struct litepcie *dev, int timeout_ms)
 
 /*
  * If a sleep is for both directions (channel->shared) and another thread of this handle sleeps
- * already, wait until that thread has woken and has read the counts. Otherwise sleep, then read the
- * counts.
+ * already, wait until that thread has woken and has read the counts, or until a stop has ended.
+ * Otherwise sleep, then read the counts. The time limit of either wait is @timeout_ms.
  */
 int litepcie_sleep_once(struct litepcie *dev, unsigned int directions, int timeout_ms)
 {
@@ -143,11 +145,11 @@ int litepcie_stopped(void)
 }
 
 /*
- * Check the counts in memory before the first sleep of a wait, if the card writes records of its
- * progress there: progress then makes the sleep needless. After every SPINS-th check that finds
- * progress the thread also sleeps for 0 ms, since a sleep counts interrupts and notices that the
- * kernel wants the card back. After litepcie_dma_fd() the check is left out, so that the thread
- * sleeps in every wait: that call promises that a wait clears the descriptor.
+ * Before the first sleep of a wait, check the counts in memory, if the card writes records of its
+ * progress there and the channel is `shared` (backend.h): progress then makes the sleep needless.
+ * After every SPINS-th wait that needs no sleep the thread sleeps for 0 ms all the same, since a
+ * sleep counts interrupts and notices that the kernel wants the card back. After litepcie_dma_fd()
+ * the check is left out, so that litepcie_dma_wait() sleeps, which clears the descriptor.
  */
 static int spin(struct litepcie *dev, unsigned int directions, uint64_t before)
 {
@@ -164,8 +166,9 @@ static int spin(struct litepcie *dev, unsigned int directions, uint64_t before)
  * thread sleeps before it reads a register of the card: an interrupt that came earlier ends the
  * sleep at once, and a register read costs the card time. The sleep is cut into slices of
  * LITEPCIE_WAIT_SLICE_MS, and the card's counts are read after each slice. So a stop by another
- * thread is noticed after one slice as a rule, and a lost interrupt after one slice and
- * INTERRUPT_GRACE_MS (engine.c) at most. The caller holds the lock.
+ * thread is noticed within one slice as a rule. If an interrupt is lost in a run without polling,
+ * the wait ends after one slice and INTERRUPT_GRACE_MS (engine.c) at most. The caller holds the
+ * lock.
  */
 int litepcie_wait_for(struct litepcie *dev, unsigned int directions, uint64_t before,
 		      int timeout_ms)
@@ -210,8 +213,8 @@ int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout
 
 /*
  * Check the card's progress once, for litepcie_wait_beyond() with a timeout of 0. After
- * litepcie_dma_fd() the check never sleeps, so it does not clear the descriptor of that call: it
- * may have found progress of the other direction, which the program has not checked yet. Returns
+ * litepcie_dma_fd() the check never sleeps, so it does not clear the descriptor of that call: the
+ * check may also find progress of the other direction, which the program has not seen yet. Returns
  * -errno, or 0 or 1, which say nothing about progress. The caller holds the lock.
  */
 static int poll_once(struct litepcie_stream *stream)
@@ -227,8 +230,8 @@ static int poll_once(struct litepcie_stream *stream)
 }
 
 /*
- * Wait until the card has finished more than @known buffers of @stream, or check once if
- * @timeout_ms is 0. @known is the count that the caller has seen last, so buffers that were
+ * Wait up to @timeout_ms until the card has finished more than @known buffers of @stream, or check
+ * once if @timeout_ms is 0. @known is the count that the caller has seen last, so buffers that were
  * finished since then end the wait at once.
  */
 int litepcie_wait_beyond(struct litepcie_stream *stream, uint64_t known, int timeout_ms)

@@ -5,8 +5,9 @@
  */
 
 /*
- * Open and close a stream: check its options, and make its ring. place.c has the calls about the
- * ring's memory. An error is -errno with a sentence.
+ * Open and close a stream: check its options, and make its ring (behind the kernel driver only the
+ * start makes the ring). place.c has the calls about the ring's memory. An error is -errno with a
+ * sentence.
  */
 #include "dma/engine/engine.h"
 #include "litepcie_capability.h"
@@ -102,7 +103,8 @@ static int check_options(struct litepcie_stream *stream,
 /* Opening and closing a stream ---------------------------------------------------------------- */
 
 /*
- * Check @options, in which defaults are filled in, and make the ring. The caller holds the lock.
+ * Check @options, in which defaults are filled in, and make the ring. Behind the kernel driver only
+ * the start of the stream makes the ring. The caller holds the lock.
  * Returns -EBUSY if this handle has the stream open already, or the error of a check or of the back
  * end. After an error the stream is not open.
  */

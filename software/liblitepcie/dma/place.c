@@ -5,8 +5,8 @@
  */
 
 /*
- * The memory of a ring: check whether the program's own memory can be used, keep its mapping, and
- * share it with another process.
+ * The memory of a ring: check whether the program's own memory can be used for it, keep the ring
+ * mapped after its stream is closed, and share the ring with another process.
  */
 #include <inttypes.h>
 #include <limits.h>
@@ -19,8 +19,8 @@
 
 /*
  * True if this process may read and write all @bytes of @memory. *@shared then tells whether a part
- * of @memory is shared memory. The answer comes from the list of the process's mappings, as a test
- * by writing could overwrite what another thread writes at the same time.
+ * of @memory is shared memory. The answer comes from /proc/self/maps, as a test by writing could
+ * overwrite what another thread writes at the same time.
  */
 static bool may_write(const void *memory, size_t bytes, bool *shared)
 {

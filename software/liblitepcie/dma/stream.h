@@ -5,9 +5,10 @@
  */
 
 /*
- * The inside of a stream. dma.c hands out the stream's buffers to the program, dma_wait.c waits for
- * the card, and dma_drain.c waits until the card and its user's logic have all h2c data. engine.c
- * starts and stops the run of a stream, and gives buffers to the card.
+ * The inside of a stream. open.c opens and closes the stream. dma.c starts and stops it, and hands
+ * out its buffers to the program. dma_wait.c waits for the card, and dma_drain.c waits until the
+ * card and its user's logic have all h2c data. engine.c makes the run of a stream: it gives buffers
+ * to the card.
  */
 #ifndef LITEPCIE_DMA_STREAM_H
 #define LITEPCIE_DMA_STREAM_H
@@ -26,7 +27,7 @@ struct litepcie_memory {
 	_Atomic unsigned int	users;
 	void			*base;
 	size_t			size;
-	int			fd;	/* descriptor of the file that is mapped; -1: none */
+	int			fd;	/* file descriptor of the mapped file; -1: none */
 	/* true: the memory is the program's own, so the library does not unmap it */
 	bool			placed;
 };
@@ -36,8 +37,9 @@ struct litepcie_memory {
  * numbers have 64 bits and never wrap.
  *
  * The thread of the stream (the one thread that acquires and releases its buffers) writes @sw,
- * @acquired, @spared and @wanted, also without the handle's lock. It reads @handed and @uneven
- * without the lock. All other writes of members are made under the lock.
+ * @acquired, @spared and @wanted, also without the handle's lock. It also reads @options, @base,
+ * @ahead, @handed and @uneven without the lock. All other writes of members are made under the
+ * lock.
  */
 struct litepcie_stream {
 	struct litepcie	*dev;
@@ -53,19 +55,23 @@ struct litepcie_stream {
 
 	/* mapping of the ring's memory, owned by the back end; NULL: the ring has no memory yet */
 	struct litepcie_memory *memory;
-	/* address of the ring; NULL behind the kernel driver until the first start */
+	/*
+	 * address of the ring in this process; NULL: the stream is closed, or was not started yet
+	 * behind the kernel driver
+	 */
 	uint8_t		*base;
 	/* bus address of the ring's memory, set by table.c; 0 behind the kernel driver */
 	uint64_t	iova;
 
 	/*
-	 * number of buffers that the library knows to be finished: filled by the card (c2h), or
-	 * fetched by the card (h2c)
+	 * number of buffers since the start that the library knows to be finished: filled by the
+	 * card (c2h), or fetched by the card (h2c)
 	 */
 	_Atomic uint64_t hw;
-	/* number of buffers that the program has released */
+	/* number of buffers that the program has released since the start */
 	_Atomic uint64_t sw;
-	uint64_t	acquired;	/* number of buffers that the program has acquired */
+	/* number of buffers that the program has acquired since the start */
+	uint64_t	acquired;
 	/*
 	 * by how much @acquired may exceed @hw: for c2h 0; for h2c the number of buffers of the
 	 * ring, since all buffers are free at the start
@@ -77,22 +83,28 @@ struct litepcie_stream {
 	uint64_t	spared;
 	/* true while the stream runs; may be read without the handle's lock */
 	_Atomic bool	active;
-	/* number of stops since litepcie_open(), by which a thread that waits notices a stop */
+	/* number of stops of this stream since litepcie_open(); a waiting thread compares it */
 	unsigned int	stops;
 
-	uint64_t	posted;		/* number of descriptors given to the card */
-	uint64_t	done;		/* number of descriptors that the card has executed */
-	/* how many of the @done executed descriptors asked for an interrupt */
+	/* number of DMA descriptors (one for each buffer) given to the card since the start */
+	uint64_t	posted;
+	/* number of DMA descriptors since the start that the card is known to have executed */
+	uint64_t	done;
+	/* how many of the @done executed DMA descriptors asked for an interrupt */
 	uint64_t	asked;
-	/* for each buffer of the ring: true if its descriptor asks for an interrupt */
+	/* for each buffer of the ring: true if its DMA descriptor asks for an interrupt */
 	bool		*asks;
 	/* h2c: true if a buffer of this run was sent only in part, so that @lengths must be used */
 	bool		uneven;
-	/* h2c, for each buffer of the ring: bytes to send of the buffer that the card was given */
+	/*
+	 * h2c, for each buffer of the ring: bytes to send of the buffer that the card was given;
+	 * set only while @uneven is true
+	 */
 	uint32_t	*lengths;
 	/*
 	 * h2c, for each buffer of the ring: bytes to send of a buffer that the card has not been
-	 * given yet; copied to @lengths when the card is given the buffer
+	 * given yet; copied to @lengths when the card is given the buffer; set only while @uneven
+	 * is true
 	 */
 	uint32_t	*wanted;
 	/*
@@ -105,9 +117,12 @@ struct litepcie_stream {
 	 * reads) at the start
 	 */
 	uint64_t	received_before;
-	/* number of buffers from one interrupt of the card to the next */
+	/*
+	 * a buffer asks for an interrupt if its number plus 1 is a multiple of this, unless @silent
+	 * is true
+	 */
 	unsigned int	interrupt_every;
-	/* true: no descriptor asks for an interrupt */
+	/* true: no buffer of this run asks the card for an interrupt */
 	bool		silent;
 };
 
@@ -155,15 +170,15 @@ int litepcie_wait_for(struct litepcie *dev, unsigned int directions, uint64_t be
  */
 int litepcie_wait_beyond(struct litepcie_stream *stream, uint64_t known, int timeout_ms);
 
-/* Returns -ECANCELED with the sentence that the DMA run which this thread waited for has ended. */
+/* Returns -ECANCELED with the sentence that another thread has stopped the DMA during a wait. */
 int litepcie_stopped(void);
 
 /*
  * Sleep once until the card may have made progress, at most @timeout_ms, then read the card's
  * counts. If the channel is `shared` and another thread sleeps already, this thread waits until
- * that thread has woken and has read the counts. Returns 1 after an interrupt or after the other
- * thread has woken, 0 if the time is over, or -errno. The caller holds the lock, which is released
- * in the sleep.
+ * that thread has woken and has read the counts, or until a stop has ended. Returns 1 if the card
+ * may have made progress or the other thread has woken, 0 if the time is over, or -errno. The
+ * caller holds the lock, which is released in the sleep.
  */
 int litepcie_sleep_once(struct litepcie *dev, unsigned int directions, int timeout_ms);
 

@@ -6,11 +6,13 @@
 
 /*
  * The "kernel" back end: it reaches a card through /dev/litepcieN of Lanebox's driver. With
- * LitePCIe's driver only registers and card memory can be reached.
+ * LitePCIe's driver only BAR0 can be reached, and no stream can be opened.
  *
- * The library's own register accesses are ioctl()s of the driver, so they reach the opened card for
- * certain. Accesses of the program use the mapping of the BAR, if the BAR is mapped, without a
- * system call for each. A write to a page that is mapped read-only goes through the driver.
+ * The library's own register accesses, and those of litepcie_readl() and the calls next to it, are
+ * ioctl()s of the driver, so they reach the opened card for certain. litepcie_bar_read(),
+ * litepcie_bar_write() and litepcie_bar_write_burst() use the mapping of the BAR without a system
+ * call for each access. If the mapping of BAR0 does not allow the access, an access of 4 bytes is
+ * an ioctl(), and any other is refused.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -129,9 +131,9 @@ static int kernel_bar_write(struct litepcie *dev, unsigned int bar, uint64_t off
 }
 
 /*
- * Write registers of BAR0. The library's own writes go through the driver, which checks whether
- * this user may write to the register. Writes of the program (LITEPCIE_POST_PROGRAM) are stores to
- * the mapping, if the page is mapped for writing.
+ * Write registers of BAR0. With LITEPCIE_POST_PROGRAM the writes are stores to the mapping, if the
+ * page is mapped for writing. All other writes are ioctl()s, at which Lanebox's driver checks
+ * whether this user may write to the register.
  */
 static int kernel_post(struct litepcie *dev, const struct litepcie_post *posts, size_t count,
 		       enum litepcie_post_by by)

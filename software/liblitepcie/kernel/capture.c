@@ -8,9 +8,9 @@
  * A capture behind Lanebox's driver, by /dev/litepcieN-capture.
  *
  * The ring is memory of this process. The memory is allocated by take(), at the first start of the
- * capture or of the generator, or when rules are set. So a program that only reads the counts of
- * frames needs no ring, and can run beside a program that captures. The driver's status page has
- * the card's status line.
+ * capture or of the generator, or by litepcie_capture_sort(). So a program that only reads counts
+ * of frames needs no ring, and can run beside a program that captures. The driver's status page has
+ * the status line of each queue.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -32,8 +32,8 @@
 struct kernel_capture {
 	int				fd;
 	/*
-	 * @page: the driver's status page; @status: the part of the page for this queue, which
-	 * begins with the queue's status line; NULL: not mapped yet
+	 * @page: the driver's status page; @status: the part of the page for this capture's queue,
+	 * which begins with the queue's status line; both NULL: the page is not mapped yet
 	 */
 	const struct litepcie_capture_status *page, *status;
 	struct litepcie_memory		*ring;
@@ -106,8 +106,9 @@ static int open_capture(struct litepcie_capture *capture)
 }
 
 /*
- * When the file is closed, the driver ends the queue's part of the capture and unpins its ring. For
- * another queue than 0 the ring stays pinned until queue 0 stops, which ends the run of all queues.
+ * When the file is closed, the driver ends the queue's part of the capture and unpins its ring. If
+ * another queue than 0 is closed during a run, its ring stays pinned until the stop of queue 0,
+ * which ends the run of all queues.
  */
 static void close_capture(struct litepcie_capture *capture)
 {
@@ -127,7 +128,8 @@ static void close_capture(struct litepcie_capture *capture)
 
 /*
  * Give the driver the memory that the library has allocated for the ring. Returns -EMSGSIZE,
- * without a sentence, if the pages of that memory are too small.
+ * without a sentence, if the pages of that memory are too small for an MBUF (a part of the ring) to
+ * lie in one page.
  */
 static int give_ring(struct litepcie_capture *capture)
 {
@@ -150,8 +152,9 @@ static int give_ring(struct litepcie_capture *capture)
 }
 
 /*
- * Try the kinds of pages, the largest first, until the driver accepts a ring of such pages. If the
- * program has asked for a size of pages, only that kind is tried.
+ * Try the kinds of pages, the largest first, until the driver accepts a ring of such pages, or
+ * refuses one for another reason than the size of its pages. If the program has asked for a size of
+ * pages, only that kind is tried.
  */
 static int take_ring(struct litepcie_capture *capture)
 {
@@ -204,8 +207,9 @@ static int map_status(struct litepcie_capture *capture)
 
 /*
  * Reserve the capture queue for this handle in the driver: map the status page, and allocate the
- * ring and give it to the driver. Only the first call does that. capture->line is set only here,
- * since before the status line may be that of another program's capture.
+ * ring and give it to the driver. After a call that succeeded, further calls do nothing.
+ * capture->line is set only now, since before the status line may be that of another program's
+ * capture.
  */
 static int take(struct litepcie_capture *capture)
 {
@@ -277,9 +281,9 @@ static int allow(struct litepcie_capture *capture, uint64_t limit)
 
 /*
  * Check that the card is there and that a started capture still runs. Returns -ENODEV if poll()
- * says that the card has gone, or -EIO if the driver's status page says that the run has ended. A
- * queue other than 0 may have ended without an error, with the run of queue 0: then capture->ended
- * is set, and 0 is returned.
+ * says that the card has gone, or -EIO if the driver's status page says that the run has ended. If
+ * the stop of queue 0 has ended the run of another queue without an error, the function sets
+ * capture->ended and returns 0.
  */
 static int check(struct litepcie_capture *capture)
 {
@@ -401,8 +405,8 @@ static int put_generator(struct litepcie_capture *capture, struct litepcie_captu
 
 /*
  * Stop the generator, and wait until its last frame has left, for rest_ms at most. Without this
- * wait the driver would itself wait for that frame at the start of the generator, but for a second
- * at most, whatever rest_ms says.
+ * wait the driver would itself wait for that frame at the start of the generator, but for about a
+ * second, whatever rest_ms says.
  */
 static int end_generator(struct litepcie_capture *capture)
 {

@@ -6,8 +6,8 @@
 
 /*
  * The DMA channel of the "kernel" back end: held runs of Lanebox's driver, in which the card waits
- * for buffers. The ioctl ADVANCE hands over a batch of buffers in one call. counts.c reads what the
- * card has done with them.
+ * for buffers. An ioctl ADVANCE hands over any number of buffers. counts.c reads what the card has
+ * done with them.
  */
 #include <stdio.h>
 #include <sys/ioctl.h>
@@ -15,7 +15,7 @@
 
 #include "kernel.h"
 
-/* time in ms from one read of the driver's counts of interrupts to the next */
+/* time in ms from one read of the driver's counts of interrupts to the next, in kernel_sleep() */
 #define GRACE_STEP_MS	10
 
 /* Interrupts, by the driver's own count ------------------------------------------------------- */
@@ -97,7 +97,7 @@ static int kernel_post(struct litepcie_stream *stream, uint64_t first, uint64_t 
 
 	/*
 	 * stream->lengths has an entry for each buffer of the ring. If the buffers go on at the
-	 * beginning of the ring, so do their lengths, which takes a second call.
+	 * beginning of the ring, so do their lengths, which takes a second ioctl ADVANCE.
 	 */
 	if (lengths && count > round) {
 		rc = advance(stream, round, lengths + slot, false);

@@ -73,7 +73,8 @@ static int ask_way(struct litepcie_stream *stream)
 
 /*
  * Read the counts of the running directions in memory, or with LITEPCIE_ASK_CARD ask the driver,
- * which asks the card. If no direction runs, the question only finds out whether the card is there.
+ * which asks the card. If no direction runs, LITEPCIE_ASK_CARD only finds out whether the card is
+ * there.
  */
 int kernel_progress(struct litepcie *dev, enum litepcie_ask ask)
 {

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Make calls of the driver, with a sentence for each error. */
+/* Make ioctl()s of the driver, with a sentence for each error. */
 #include <sys/ioctl.h>
 
 #include "kernel.h"

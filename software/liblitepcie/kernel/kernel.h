@@ -8,8 +8,8 @@
  * The inside of the "kernel" back end. backend.c opens the device and accesses registers.
  * map_bars.c maps the BARs. ring.c maps the rings, channel.c runs them, and counts.c reads what the
  * card has done. capture.c captures frames into memory of pages.c. wait.c waits for the driver,
- * ioctl.c makes its calls, users.c names other programs that have the device open, and sysfs.c
- * finds facts that only sysfs has.
+ * ioctl.c makes ioctl()s on the device file, users.c names other programs that have the device
+ * open, and sysfs.c finds facts, maps BAR0 and resets the card by sysfs.
  */
 #ifndef LITEPCIE_KERNEL_H
 #define LITEPCIE_KERNEL_H
@@ -29,11 +29,11 @@ struct kernel {
 	unsigned int		minor;
 	/* true: the driver is Lanebox's, whose runs make the card wait for buffers (held runs) */
 	bool			held;
-	/* the driver's status page (counts of the DMA), mapped; NULL: not mapped */
+	/* mapping of the driver's status page (counts of the DMA); NULL: not mapped */
 	const struct litepcie_status *status;
 	/*
-	 * the driver's index page for this handle, mapped: the library writes there beyond which
-	 * counts of buffers the driver's poll() wakes; NULL: not mapped
+	 * mapping of the driver's index page for this handle, in which the library writes beyond
+	 * which counts of buffers the driver's poll() wakes; NULL: not mapped
 	 */
 	struct litepcie_index	*index;
 	int			event;		/* eventfd of litepcie_dma_fd(), or -1 */
@@ -62,7 +62,7 @@ int kernel_ioctl(struct litepcie *dev, unsigned long request, void *arg, const c
 void sysfs_map_bar(struct litepcie *dev);
 
 /*
- * Map every BAR of the card by Lanebox's driver, or with LitePCIe's driver BAR0 by sysfs, and set
+ * Map the BARs that Lanebox's driver offers, or with LitePCIe's driver BAR0 by sysfs, and set
  * dev->bar_size.
  */
 void kernel_map_bars(struct litepcie *dev);
@@ -84,9 +84,9 @@ int64_t sysfs_interrupts(const struct litepcie_stream *stream);
 void kernel_users(struct litepcie *dev, char *text, size_t size);
 
 /*
- * Map the driver's status page, index page and records, and set dev->able. The handle need not own
- * a direction for that. LitePCIe's driver has none of these pages, so nothing is mapped with it.
- * Returns 0, or -errno with a sentence.
+ * Map the driver's status page and index page, and the card's records if the card writes any, and
+ * set dev->able. The handle need not own a direction for that. LitePCIe's driver has none of these
+ * pages, so nothing is mapped with it. Returns 0, or -errno with a sentence.
  */
 int kernel_dma_map(struct litepcie *dev);
 void kernel_dma_unmap(struct litepcie *dev);
@@ -99,7 +99,8 @@ unsigned int kernel_way(const struct litepcie_stream *stream);
 
 /*
  * kernel_own() takes the direction of a stream and makes its ring, or releases the direction.
- * kernel_free() unmaps the ring. kernel_export() returns a dma-buf of the ring.
+ * kernel_free() gives up the ring's memory in this process. kernel_export() returns a dma-buf of
+ * the ring.
  */
 int kernel_own(struct litepcie_stream *stream, bool on);
 void kernel_free(struct litepcie_stream *stream);
@@ -124,8 +125,8 @@ int kernel_user_poll(struct litepcie *dev);
 int kernel_sleep(struct litepcie *dev, int timeout_ms);
 
 /*
- * The kinds of pages, the largest first: 1 GiB and 2 MiB of hugetlbfs, and pages that the kernel
- * makes huge if it can (transparent huge pages).
+ * The kinds of pages for a capture's ring, the largest first: 1 GiB and 2 MiB of hugetlbfs, and
+ * pages that the kernel makes huge if it can (transparent huge pages).
  */
 #define KERNEL_PAGES	3u
 #define KERNEL_PAGES_1G	0u
@@ -134,7 +135,7 @@ int kernel_sleep(struct litepcie *dev, int timeout_ms);
 /*
  * Get at least @bytes of zeroed memory in pages of @kind, for a ring that the driver pins. The
  * memory lies on the card's NUMA node if that has room. Returns NULL if there are no such pages, or
- * if @bytes do not fill one page of 1 GiB.
+ * if @kind is KERNEL_PAGES_1G and @bytes is less than 1 GiB.
  */
 struct litepcie_memory *kernel_pages_get(struct litepcie *dev, unsigned int kind, uint64_t bytes);
 

@@ -5,7 +5,7 @@
  */
 
 /*
- * The BARs of the "kernel" back end. Lanebox's driver maps every BAR itself, and maps BARs with
+ * The BARs of the "kernel" back end. Lanebox's driver maps BAR0 uncached, and BARs of prefetchable
  * memory write-combining. With LitePCIe's driver only BAR0 is mapped, through sysfs.
  *
  * Registers that could make the card write to any address of host memory need CAP_SYS_RAWIO. For a
@@ -68,7 +68,7 @@ static void map_writable_parts(const struct kernel *kernel, const struct litepci
 
 /*
  * Map all of a BAR for reading, and for writing those pages of it that may be written. Returns
- * MAP_FAILED if the BAR cannot even be mapped for reading.
+ * MAP_FAILED if the BAR cannot even be mapped for reading, or if there is no memory.
  */
 static void *map_for_user(struct litepcie *dev, const struct litepcie_bar *bar)
 {

@@ -33,7 +33,7 @@ void kernel_free(struct litepcie_stream *stream)
 	stream->base = NULL;
 }
 
-/* Make the @size bytes at @base the ring. @placed: this memory is the program's own. */
+/* Make the @size bytes at @base the ring. If @placed is true, they are the program's own. */
 static int take_memory(struct litepcie_stream *stream, void *base, size_t size, bool placed)
 {
 	stream->memory = litepcie_memory_new(base, size, -1, placed);
@@ -131,8 +131,8 @@ static bool has_held_runs(const struct kernel *kernel)
 
 /*
  * The ioctl MMAP_DMA_INFO comes first, since both Lanebox's and LitePCIe's driver know it: its
- * error says that the device file is of neither driver. Only Lanebox's driver has held runs, and
- * only then its counts are mapped.
+ * error says that the device file is of neither driver. The counts are mapped only if the driver
+ * has held runs, as Lanebox's has.
  */
 int kernel_dma_map(struct litepcie *dev)
 {
@@ -206,9 +206,9 @@ static uint32_t mode_of(const struct litepcie_stream_options *options)
 }
 
 /*
- * Set the size and number of the ring's buffers in the driver. Only the owner of the direction may
- * do so, so the sizes are set at each start. Returns -EBUSY, -ENOMEM, -EMSGSIZE or -EOPNOTSUPP with
- * a sentence.
+ * Set the size and number of the ring's buffers, how the card's progress is noticed, and the
+ * program's own memory if the options name it, in the driver. Only the owner of the direction may
+ * do so, so this is done at each start. Returns 0, or -errno with a sentence.
  */
 static int set_shape(const struct litepcie_stream *stream)
 {

@@ -5,8 +5,9 @@
  */
 
 /*
- * Find the programs that have the device file open, in /proc. The driver does not say which of them
- * owns a direction of the DMA. Only root can see the open files of another user's processes.
+ * Find the programs that have the device file open, in /proc, since the driver does not say which
+ * of them owns a direction of the DMA. A user who is not root cannot see the open files of another
+ * user's processes.
  */
 #include <glob.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
  */
 
 /*
- * Waits behind Lanebox's driver: waits for buffers, in which each thread waits for its own
- * direction, and waits for the interrupt of the user's logic. Also the descriptor of
+ * Waits behind Lanebox's driver: waits for buffers, in which each thread sleeps for the directions
+ * that it waits for, and waits for the interrupt of the user's logic. Also the descriptor of
  * litepcie_dma_fd(), which a program gives to poll().
  */
 #include <poll.h>
@@ -40,7 +40,7 @@ static void ask_for_news(struct litepcie *dev, unsigned int directions)
 /*
  * True if the card has finished more than @known buffers of the direction @way, or if the run has
  * ended. The driver's status page shows both. For c2h the card's record of buffer @known may show
- * earlier that the buffer is filled. The caller then takes over the new count by kernel_progress().
+ * earlier that the buffer is filled. kernel_progress() takes over the new count after the wait.
  */
 static bool has_news(struct litepcie *dev, unsigned int way, uint64_t known)
 {
@@ -82,9 +82,10 @@ static int wait_for_news(struct litepcie *dev, unsigned int directions, int time
 }
 
 /*
- * Sleep for up to @timeout_ms, then clear the eventfd of litepcie_dma_fd(). Returns 1 if the card
- * may have made progress, 0 when the time is over, or -errno. The caller reads the counts
- * afterwards, so no progress is missed: later progress makes the eventfd readable again.
+ * Sleep for up to @timeout_ms, then clear the eventfd of litepcie_dma_fd(), unless @directions is
+ * 0. Returns 1 if the card may have made progress, 0 when the time is over, or -errno. The caller
+ * reads the counts afterwards, so no progress is missed: later progress makes the eventfd readable
+ * again.
  */
 int kernel_wait(struct litepcie *dev, unsigned int directions, int timeout_ms)
 {

@@ -266,9 +266,9 @@ static int sim_state(struct litepcie *dev)
 }
 
 /*
- * Sleep until the eventfd of the MSIs is readable, and return 1. Returns 0 when the time is over,
- * or when the timer has fired by which the card is polled. Requests of the board are answered
- * during the sleep.
+ * Sleep until the eventfd of the MSIs is readable, and return 1. Returns 0 when the time is over or
+ * when the timer has fired by which the card is polled, or -errno, as when the connection is lost.
+ * Requests of the board are answered during the sleep.
  */
 static int sim_sleep(struct litepcie *dev, int timeout_ms)
 {

@@ -17,9 +17,9 @@
 #define DEFAULT_MRRS		512u
 /*
  * BARs get addresses from BAR0_ADDRESS up to BAR_END, where an x86 host has its interrupt
- * controllers. The addresses of two BARs are BAR_DISTANCE bytes apart or more. A 64-bit BAR that
- * finds no room there gets an address from BAR_HIGH on, behind all memory that a program may share
- * with the card.
+ * controllers. Below BAR_END two BARs have addresses BAR_DISTANCE or more apart. A 64-bit BAR that
+ * finds no room below BAR_END gets an address from BAR_HIGH on, behind all memory that a program
+ * may share with the card.
  */
 #define BAR0_ADDRESS		0xe0000000u
 #define BAR_END			0xfec00000u

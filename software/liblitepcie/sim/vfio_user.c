@@ -5,8 +5,8 @@
  */
 
 /*
- * The commands of a vfio-user client. vfio_user.h says what each function promises. The protocol is
- * QEMU's docs/interop/vfio-user.rst.
+ * The commands of a vfio-user client. vfio_user.h says what each function promises. The file
+ * docs/interop/vfio-user.rst of QEMU describes the protocol.
  */
 #include <assert.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 /* most register writes in one vfio-user message; QEMU's own client stops at 200 */
 #define MAX_MULTI	192u
 
-/* vfio_user_post() sends struct litepcie_post as it is */
+/* vfio_user_post() copies a struct litepcie_post into a message as it is */
 static_assert(sizeof(struct litepcie_post) == sizeof(struct multi_write) &&
 	      offsetof(struct litepcie_post, offset) ==
 		      offsetof(struct multi_write, access.offset) &&

@@ -7,9 +7,9 @@
 /*
  * The client side of the vfio-user protocol 0.0, as far as one PCI device needs it.
  *
- * Functions return 0 or -errno, and leave a sentence for litepcie_why(). After a timeout or a
- * broken message the bytes on the connection cannot be trusted, so it is closed. Every later call
- * that sends or receives returns -ENODEV.
+ * A function that returns an int returns 0, or -errno with a sentence for litepcie_why(). After a
+ * timeout or a broken message it is not known where the next message begins, so the connection is
+ * closed. Every later call that sends a message returns -ENODEV.
  */
 #ifndef LITEPCIE_VFIO_USER_H
 #define LITEPCIE_VFIO_USER_H
@@ -39,13 +39,14 @@ struct vfio_user {
 	 * frees it after vfio_user_unmap().
 	 */
 	struct litepcie_memory *memory[LITEPCIE_MEMORIES];
-	/* register write that the library keeps back, and sends together with the next message */
+	/* register write that the library keeps back and sends right before the next message */
 	struct litepcie_post held;
 	uint16_t	held_id;	/* message number of the write @held */
 	bool		holds;		/* true: the write @held has not been sent yet */
 	/*
-	 * Bytes @ahead_first to @ahead_end of @ahead were received from the socket and not used
-	 * yet. After vfio_user_receive() and vfio_user_read_words() there are none.
+	 * The bytes of @ahead from number @ahead_first up to @ahead_end - 1 were received from the
+	 * socket and not used yet. After vfio_user_receive() or vfio_user_read_words() without an
+	 * error there are none.
 	 */
 	uint8_t		ahead[VFIO_USER_AHEAD];
 	size_t		ahead_first, ahead_end;
@@ -58,7 +59,7 @@ void vfio_user_drop(struct vfio_user *vu);
 /* Returns -ENODEV with the sentence that the connection, whose descriptor is -1, is lost. */
 int vfio_user_lost(const struct vfio_user *vu);
 
-/* Check that the vfio-user peer is a PCI device with MSI. Returns 0, or -EPROTO with a sentence. */
+/* Check that the vfio-user peer is a PCI device with MSI. Returns -EPROTO if it is not. */
 int vfio_user_check_device(struct vfio_user *vu);
 int vfio_user_region_size(struct vfio_user *vu, uint32_t region, uint64_t *size);
 
@@ -78,14 +79,15 @@ int vfio_user_write(struct vfio_user *vu, uint32_t region, uint64_t offset,
 
 /*
  * Make @count writes to BAR0 in order, and do not wait until they are done. A later read comes
- * after these writes. If vu->write_multi is set, the writes reach the device back to back.
+ * after these writes. If vu->write_multi is set, a message has as many of them as fit, and the
+ * writes of a message reach the device back to back.
  */
 int vfio_user_post(struct vfio_user *vu, const struct litepcie_post *writes, size_t count);
 
 /*
  * Make one write to BAR0 like vfio_user_post(), but keep it back until the next message goes out,
- * and send it with that message. This saves a system call if a read is about to follow.
- * vfio_user_flush() sends the write that is kept back.
+ * and send it right before that message. This saves a system call if a read is about to follow.
+ * vfio_user_flush() sends the write that is kept back, if there is one.
  */
 int vfio_user_hold(struct vfio_user *vu, const struct litepcie_post *write);
 int vfio_user_flush(struct vfio_user *vu);

@@ -22,7 +22,7 @@
 
 /* Sending and receiving bytes ----------------------------------------------------------------- */
 
-/* Close a vfio-user connection that has failed or ended. Every later call on it returns -ENODEV. */
+/* Close a vfio-user connection. Every later call that sends a message on it returns -ENODEV. */
 void vfio_user_drop(struct vfio_user *vu)
 {
 	if (vu->fd >= 0)
@@ -58,9 +58,9 @@ static int patience_ms(const struct vfio_user *vu)
 }
 
 /*
- * Receive all bytes that have come, up to the size of vu->ahead, which saves system calls. The
- * thread sleeps in poll() and not in recv(), which would wake up for a moment whenever the peer
- * takes data that was sent.
+ * Wait for bytes from the peer, and receive all that have come, up to the size of vu->ahead, which
+ * saves system calls. The thread sleeps in poll() and not in recv(), which would wake up for a
+ * moment whenever the peer takes data that was sent.
  */
 static int refill(struct vfio_user *vu, const char *doing)
 {

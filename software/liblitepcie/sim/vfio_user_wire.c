@@ -15,7 +15,10 @@
 #include "liblitepcie.h"
 #include "vfio_user_wire.h"
 
-/* limit in bytes of a vfio-user message of the peer; a message with a page of data has far fewer */
+/*
+ * size in bytes of the memory for the body of a peer's request; a message of the peer that has more
+ * than MAX_MESSAGE - 16 bytes with its header ends the connection
+ */
 #define MAX_MESSAGE	65536u
 
 /*
@@ -154,7 +157,7 @@ static int answer(struct vfio_user *vu, struct header *header, const void *body,
 /*
  * Answer a request of the peer to read or write host memory. If the access is outside of the mapped
  * memory, or longer than a message can be, the answer is EFAULT. If a write has fewer bytes than it
- * says, the answer is EINVAL.
+ * says, the answer is EINVAL. A request without address and count ends the connection.
  */
 static int serve_memory(struct vfio_user *vu, struct header *header, uint8_t *body, size_t size)
 {
@@ -265,8 +268,8 @@ static int refusal(uint32_t error)
 
 /*
  * Wait for the reply to the last command, and serve requests of the peer meanwhile. Returns the
- * size of the reply's body in bytes, or the -errno of the peer's refusal. A reply to another
- * command ends the connection.
+ * size of the reply's body in bytes, the -errno with which the peer refused the command, or another
+ * -errno. A reply to another command ends the connection.
  */
 int vfio_user_receive(struct vfio_user *vu, uint16_t command, void *reply, size_t reply_size)
 {
@@ -322,7 +325,7 @@ int vfio_user_call(struct vfio_user *vu, uint16_t command, const void *body, siz
 
 /*
  * The body of a reply to the read of one word. On the wire it ends with @word: the bytes that pad
- * this struct behind it are not sent.
+ * this struct behind @word are not sent.
  */
 struct word_reply {
 	struct region_access access;

@@ -31,8 +31,8 @@ int vfio_user_connect_socket(struct vfio_user *vu);
 
 /*
  * Close a connection that has failed with @error, a number of errno (0: the peer has closed it).
- * Returns -ETIMEDOUT if @error is EAGAIN, else -ENODEV, with a sentence. @doing says in it what was
- * being sent or received.
+ * Returns -ETIMEDOUT if @error is EAGAIN, else -ENODEV, with a sentence. @doing is the part of the
+ * sentence that says what was being sent or received.
  */
 int vfio_user_broken(struct vfio_user *vu, const char *doing, int error);
 

@@ -5,7 +5,7 @@
  */
 
 /*
- * Keep which descriptors of a stream ask for an interrupt, and count those of them that the card
+ * Note which descriptors of a stream ask for an interrupt, and count those of them that the card
  * has executed (stream->asked). All back ends use this file. asks.h says what each function
  * promises.
  */

@@ -5,8 +5,8 @@
  */
 
 /*
- * Which descriptors of a stream ask for an interrupt, from their hand-over to the card until the
- * card has executed them. The functions are called with dev->lock held.
+ * These functions keep a note of which descriptors of a stream ask for an interrupt, from their
+ * hand-over to the card until the card has executed them. They are called with dev->lock held.
  */
 #ifndef LITEPCIE_ASKS_H
 #define LITEPCIE_ASKS_H

@@ -70,9 +70,9 @@ int litepcie_engine_setup(struct litepcie_stream *stream)
 /* Handing buffers to the card ----------------------------------------------------------------- */
 
 /*
- * Give the card @count more buffers. Buffer number @last asks for an interrupt, beside every
- * interrupt_every-th (asks.h). The card's descriptor table has room for a descriptor of each buffer
- * of the ring, so the table cannot overflow.
+ * Give the card @count more buffers. Unless the stream is silent, every interrupt_every-th buffer
+ * asks for an interrupt, and so does buffer number @last (UINT64_MAX: none). The card's descriptor
+ * table has room for a descriptor of each buffer of the ring, so the table cannot overflow.
  */
 static int post(struct litepcie_stream *stream, uint64_t count, uint64_t last)
 {
@@ -87,8 +87,8 @@ static int post(struct litepcie_stream *stream, uint64_t count, uint64_t last)
 
 /*
  * Give the card c2h buffers to fill. @released is the number of buffers that the program has
- * released, so the card may have buffers up to number @released + buffer_count. The option limit
- * may end them earlier.
+ * released, so the card gets all buffers with numbers below @released + buffer_count, or below the
+ * option limit if that is less.
  */
 static int post_c2h(struct litepcie_stream *stream, uint64_t released)
 {
@@ -118,8 +118,8 @@ static void begin_lengths(struct litepcie_stream *stream)
 }
 
 /*
- * Another thread may stop the run during this function, which holds no lock here. The length that
- * is then stored is never read, since the next run begins with whole buffers.
+ * The length is stored without the lock, so another thread may have stopped the run meanwhile. Such
+ * a length is never read, since the next run begins with whole buffers.
  */
 void litepcie_engine_h2c_length(struct litepcie_stream *stream, uint64_t number, uint32_t bytes)
 {
@@ -179,9 +179,8 @@ int litepcie_engine_hand_over(struct litepcie_stream *stream)
 /*
  * Ask the card for its progress, if needed, after a sleep without an interrupt or in place of a
  * sleep. A card that writes records reports its progress in memory. So its registers are read only
- * every LITEPCIE_WAIT_SLICE_MS while no progress sets dev->silent_ms to 0, to check that the card
- * is still there. The registers of a card without records are read at once, unless a timer polls
- * them (poll_us).
+ * when nothing has set dev->silent_ms to 0 for LITEPCIE_WAIT_SLICE_MS, to check that the card is
+ * still there. A card without records is asked at once, unless a timer polls it (poll_us).
  */
 static int poll_if_silent(struct litepcie *dev)
 {
@@ -226,8 +225,8 @@ int litepcie_engine_received(struct litepcie *dev, uint64_t *bytes)
 
 /*
  * Returns the least number of interrupts that the card must have sent. One interrupt may stand for
- * both directions, so this is the larger of the two directions' numbers. If only one direction asks
- * for interrupts, each lost interrupt is noticed.
+ * both directions, so without records this is the larger of the two directions' numbers. On a card
+ * with records it is the number of c2h.
  */
 static int64_t interrupts_due(const struct litepcie *dev)
 {
@@ -241,12 +240,12 @@ static int64_t interrupts_due(const struct litepcie *dev)
 }
 
 /*
- * Look for a lost interrupt, when a sleep has ended by its timeout. The card is asked for its
- * progress. If a further descriptor that asks for an interrupt is now known to have run, wait up to
- * INTERRUPT_GRACE_MS for its interrupt, in slices, since another thread may stop the run. If no
- * interrupt comes, one was lost and is counted in stats.interrupts_missed. An interrupt in that
- * time may be that of the descriptor, so nothing is counted then, nor after a stop. Returns 1 if an
- * interrupt came, 0 if none came, or -errno.
+ * Look for a lost interrupt, when a sleep has ended by its timeout. An interrupt that has come
+ * meanwhile ends the search. The card is asked for its progress. If a further descriptor that asks
+ * for an interrupt is now known to have run, wait up to INTERRUPT_GRACE_MS for its interrupt, in
+ * slices, since another thread may stop the run. If no interrupt comes, one was lost and is counted
+ * in stats.interrupts_missed. An interrupt in that time may be that of the descriptor, so nothing
+ * is counted then, nor after a stop. Returns 1 if an interrupt came, 0 if none came, or -errno.
  */
 static int look_for_lost(struct litepcie *dev)
 {
@@ -304,9 +303,9 @@ static bool interrupts_can_be_counted(const struct litepcie_stream *stream)
 /*
  * At the end of a run whose interrupts can be counted, wait for those that are still on their way.
  * Those that have not come within INTERRUPT_GRACE_MS count as lost. Both streams share the counts,
- * which begin when the first of them starts. No interrupt is taken from the eventfd while the other
- * stream runs and the program has the descriptor of litepcie_dma_fd(): the interrupt may be that of
- * the other stream, and poll() on the descriptor would miss it.
+ * which begin when the first of them starts. While the other stream runs and the program has called
+ * litepcie_dma_fd(), the function does nothing: an interrupt that it took could be that of the
+ * other stream, and poll() on the program's descriptor would miss it.
  */
 static int settle_interrupts(struct litepcie_stream *stream)
 {
@@ -344,9 +343,9 @@ static int settle_interrupts(struct litepcie_stream *stream)
 /* Start and stop of a stream's run ------------------------------------------------------------ */
 
 /*
- * Set the members of the stream and the handle that follow from the options. By default an
- * interrupt comes at least twice per round of the ring. With one per round the card would have used
- * up all buffers before the interrupt.
+ * Set the members of the stream and the handle that follow from the options. By default a buffer
+ * asks for an interrupt at least twice per round of the ring. With one per round the card would
+ * have used up all buffers before the interrupt.
  */
 void litepcie_engine_configure(struct litepcie_stream *stream)
 {
@@ -398,8 +397,8 @@ int litepcie_engine_start(struct litepcie_stream *stream)
 }
 
 /*
- * Stop the stream. If the back end knows already that the card is gone, nothing is done, and the
- * result is 0: the call that noticed the loss has returned the error.
+ * Stop the stream. If the back end (sim or vfio) knows already that the card is gone, nothing is
+ * done, and the result is 0: the call that noticed the loss has returned the error.
  */
 int litepcie_engine_stop(struct litepcie_stream *stream)
 {

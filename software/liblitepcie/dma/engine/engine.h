@@ -18,11 +18,14 @@
 #include "dma/engine/asks.h"
 #include "helpers.h"
 
-/* Make the ring of a stream as its options say. litepcie_engine_free() frees the ring. */
+/*
+ * Make the ring of a stream as its options say (behind the kernel driver the start does so), and
+ * the lists of its buffers' lengths and interrupts. litepcie_engine_free() frees both.
+ */
 int litepcie_engine_setup(struct litepcie_stream *stream);
 void litepcie_engine_free(struct litepcie_stream *stream);
 
-/* True if at least one stream of @directions runs. */
+/* True if at least one stream of @directions runs. The lock need not be held. */
 bool litepcie_runs(const struct litepcie *dev, unsigned int directions);
 
 /* True if both streams run, so that the settings which they share must not change. */
@@ -53,8 +56,8 @@ int litepcie_engine_progress(struct litepcie *dev, enum litepcie_ask ask);
 
 /*
  * Bring hw (the count of finished buffers) of the active streams up to date, without a sleep. With
- * a card that writes records, only memory is read, unless LITEPCIE_WAIT_SLICE_MS have passed
- * without progress.
+ * a card that writes records, only memory is read, unless dev->silent_ms (handle.h) says that
+ * LITEPCIE_WAIT_SLICE_MS have passed.
  */
 int litepcie_engine_peek(struct litepcie *dev);
 
@@ -63,8 +66,8 @@ int litepcie_engine_received(struct litepcie *dev, uint64_t *bytes);
 
 /*
  * Sleep until an interrupt, at most @timeout_ms. After a sleep without an interrupt, look for a
- * lost one, or ask the card for its progress. Returns 1 after an interrupt (behind the kernel
- * driver: if the card may have made progress), or 0 when the time is over.
+ * lost one, which may take up to a second more, or ask the card for its progress. Returns 1 after
+ * an interrupt (behind the kernel driver: if the card may have made progress), else 0.
  */
 int litepcie_engine_wait(struct litepcie *dev, unsigned int directions, int timeout_ms);
 

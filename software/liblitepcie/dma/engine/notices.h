@@ -23,7 +23,7 @@ struct litepcie;
 struct litepcie_buffer;
 struct litepcie_stream;
 
-/* Where the status lines and records lie in memory. The card may write them at any time. */
+/* Where the status lines and records lie in memory. The card writes them while a stream runs. */
 struct litepcie_notices {
 	/*
 	 * status line of each direction: the first LITEPCIE_STATUS_LINE_SIZE bytes of the struct;

@@ -14,9 +14,9 @@
  *   h2c: when its data is in the card; with LitePCIe's endpoint, when the last read request for it
  *        has been issued, and its data may still be on the way
  *   c2h: when the last write has entered the core, and up to 1.5 kB may not have reached the host
- * The interrupt of the descriptor is raised at the same moment. h2c_usable() and c2h_usable() find
- * the buffers whose data has arrived. If a card writes records and status lines, its counts are
- * read from those (notices.c), not from its registers.
+ * A card without records raises the descriptor's interrupt at the same moment. h2c_usable() and
+ * c2h_usable() find the buffers whose data has arrived. If a card writes records and status lines,
+ * its counts are read from those (notices.c), not from its registers.
  */
 #include <fcntl.h>
 
@@ -84,8 +84,8 @@ static void add_lengths(struct litepcie_post *posts, const struct litepcie_post 
 }
 
 /*
- * Hand descriptors to the back end in batches of at most BATCH. The back end may send a batch as
- * one message.
+ * Hand descriptors to the back end in lists of at most BATCH. The back end sim may send such a list
+ * as one message.
  */
 int litepcie_table_post(struct litepcie_stream *stream, uint64_t first, uint64_t count)
 {
@@ -178,8 +178,9 @@ static int h2c_arrived(struct litepcie_stream *h2c)
 /*
  * Count the h2c buffers that the program may write again. With LitePCIe's endpoint, reads of up to
  * h2c_in_flight bytes may be in flight when a buffer counts as done. These bytes can only belong to
- * the last done buffers, so the program may write all earlier ones again. On other endpoints
- * h2c_in_flight is 0, and every done buffer may be written again.
+ * the last done buffers, so the program may write all earlier ones again. If a buffer of the run
+ * was sent only in part, h2c_arrived() counts instead. On other endpoints h2c_in_flight is 0, and
+ * every done buffer may be written again.
  */
 static int h2c_usable(struct litepcie_stream *h2c)
 {
@@ -199,7 +200,7 @@ static int h2c_usable(struct litepcie_stream *h2c)
  * all done buffers but the last. If the last buffer was done at an earlier register read, its data
  * is in memory, too: a whole round trip has passed since. So a second register read settles the
  * last buffer. The second read is made if the last buffer asked for an interrupt, since the program
- * may wait for it, and if all posted buffers are done, since no further interrupt will come.
+ * may wait for it, or if all posted buffers are done, since no further interrupt will come.
  */
 static int c2h_usable(struct litepcie_stream *c2h)
 {

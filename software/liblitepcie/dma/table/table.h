@@ -64,8 +64,8 @@ int litepcie_table_interrupts(struct litepcie *dev);
 
 /*
  * litepcie_polling_start() is called when the first of the two streams starts, before its
- * interrupts are switched on. If the stream has poll_us, the function opens the timer. Unless the
- * stream is adaptive, it also starts polling. litepcie_polling_stop() ends polling.
+ * interrupts are switched on. If the stream has poll_us, the function opens the timer and, unless
+ * the stream is adaptive, starts polling. litepcie_polling_stop() ends polling.
  */
 int litepcie_polling_start(struct litepcie *dev);
 int litepcie_polling_stop(struct litepcie *dev);
@@ -73,13 +73,14 @@ int litepcie_polling_stop(struct litepcie *dev);
 /*
  * litepcie_polling_begin() is called after an interrupt, and starts polling in adaptive mode.
  * litepcie_polling_tick() is called after a sleep without an interrupt, and takes the timer's
- * event. If there was an event in adaptive mode, it reads the card's progress, and ends polling if
- * there is none. The caller reads the counts of buffers after each of the two functions.
+ * event. If there was an event in adaptive mode, it reads the card's progress. If there is none, it
+ * ends polling, unless a last look at the card's registers finds progress. The caller reads the
+ * counts of buffers after each of the two functions.
  */
 int litepcie_polling_begin(struct litepcie *dev);
 int litepcie_polling_tick(struct litepcie *dev);
 
-/* Provide host memory for the records and status lines, if the card writes any. */
+/* Provide host memory for the records and status lines, once, if the card writes any. */
 int litepcie_table_notices_setup(struct litepcie *dev);
 
 /*

@@ -70,7 +70,8 @@ int litepcie_table_notices_setup(struct litepcie *dev)
 
 /*
  * Add the two writes that set a register of 64 bits to @iova to the list at @p. The upper half is
- * written first, since the register takes its value with the write of the lower half.
+ * in the first of the register's two words. The card does not use the register between the two
+ * writes, since the stream is at rest.
  */
 static struct litepcie_post *place(uint32_t offset, uint64_t iova, struct litepcie_post *p)
 {

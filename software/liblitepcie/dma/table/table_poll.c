@@ -27,8 +27,8 @@ static int set_timer(struct litepcie *dev, uint32_t every_us)
 }
 
 /*
- * Open the descriptor of the timer, and that of an epoll instance on timer and interrupt. Both stay
- * open until the handle is closed, since another thread may sleep on them.
+ * Open the timer, and an epoll instance on the timer and on dev->interrupt. Both stay open until
+ * the handle is closed, since another thread may sleep on them.
  */
 static int open_timer(struct litepcie *dev)
 {

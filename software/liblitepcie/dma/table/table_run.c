@@ -72,8 +72,8 @@ static int table_sleep(struct litepcie *dev, unsigned int directions, int timeou
 /*
  * After an interrupt: clear the DMA's interrupt causes, so that the register irq_vector does not
  * show old ones, and begin polling in adaptive mode. The causes are not read first, since the
- * card's counts tell its progress. The "sim" back end sends this write only together with its next
- * message (LITEPCIE_POST_LATER). If the interrupt of the user's logic is on, also check whether it
+ * card's counts tell its progress. The "sim" back end keeps this write back until its next message
+ * or sleep (LITEPCIE_POST_LATER). If the interrupt of the user's logic is on, also check whether it
  * has come.
  */
 static int table_woken(struct litepcie *dev)
@@ -147,11 +147,11 @@ int litepcie_table_quiesce(struct litepcie *dev)
 }
 
 /*
- * Clear the stream's interrupt cause in the card, and switch its interrupt on. @first: the other
- * stream does not run. Then interrupts of an earlier run are taken from the eventfd, and the counts
- * begin at 0, so that only interrupts of this run are counted. If the other stream runs, the
- * eventfd is left alone: both streams share the counts, and an interrupt in it may be that of the
- * other stream.
+ * Clear the stream's interrupt cause in the card, and switch its interrupt on, unless the card is
+ * polled. @first: the other stream does not run. Then interrupts of an earlier run are taken from
+ * the back end's descriptors, and the counts begin at 0, so that only interrupts of this run are
+ * counted. If the other stream runs, no interrupt is taken: both streams share the counts, and an
+ * interrupt that has come may be that of the other stream.
  */
 static int start_interrupts(struct litepcie_stream *stream, bool first)
 {
