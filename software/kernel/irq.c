@@ -32,8 +32,8 @@ static bool is_captures(const struct litepcie *card, u32 cause)
  * an earlier message may have cleared a cause, but loaded the count before the card's write of it
  * had arrived.
  *
- * The function is not inlined: while only one cause is enabled this function is not called, and the
- * handler is shorter without its code.
+ * The function is not inlined, so that the handler is shorter.  While only one cause is enabled,
+ * and that is not a virtio device's, the handler does not call this function.
  */
 static noinline void poll_memory(struct litepcie *card, int irq, u32 causes, u32 others)
 {
@@ -76,8 +76,8 @@ static irqreturn_t litepcie_interrupt(int irq, void *data)
 	u32 others, causes;
 
 	/*
-	 * If the card is not live, the message was sent before a reset, sleep or removal began.
-	 * The card's registers may then read as all ones, so no register is read.
+	 * The registers of a card that is not live, since it is being reset, sleeps or has gone,
+	 * may read as all ones, so no register is read.
 	 */
 	if (READ_ONCE(card->state) != LITEPCIE_LIVE)
 		return IRQ_HANDLED;
@@ -236,9 +236,10 @@ static int request_messages(struct litepcie *card, unsigned int count)
 }
 
 /*
- * Disable all causes and request the card's interrupts: an MSI-X vector for each cause if gateware
- * and kernel offer that many, and otherwise one MSI for all.  Returns -errno if the card has no
- * usable interrupt.  The reason is then in the log, and nothing stays requested.
+ * Disable all causes and request the card's interrupts: MSI-X vectors up to that of the highest
+ * cause in use, if gateware and kernel offer that many, and otherwise one MSI for all causes.
+ * Returns -errno if the card has no usable interrupt or litepcie_user_init() fails.  The reason is
+ * then in the log, and nothing stays requested.
  */
 int litepcie_irq_init(struct litepcie *card)
 {

@@ -170,9 +170,9 @@ static int drain(const struct litepcie_run *run, unsigned long timeout, bool clo
 
 /*
  * Returns true if the status line counts more failed h2c descriptors than at the last call that
- * returned true, or at the start of the run.  The card's reads of their data from host memory have
- * failed, and the user's logic has got zeros in place of that data.  Returns false in a run without
- * a status line.
+ * returned true, or at the start of the run.  Reads of their data from host memory have failed, and
+ * the user's logic has got zeros in place of the missing data.  Returns false in a run without a
+ * status line.
  */
 static bool has_failed(const struct litepcie_run *run)
 {
