@@ -64,7 +64,7 @@ static bool has_bytes(const struct litepcie_capture_file *file,
 
 /*
  * Returns true if poll() must report that @file is readable: the file has the queue, and there is
- * new data or the queue does not run; or no file has the queue, so that read() may take it.
+ * new data or the queue is stopped; or no file has the queue, so that read() may take the queue.
  */
 static bool has_news(const struct litepcie_capture_file *file,
 		     const struct litepcie_capture_queue *queue)
