@@ -18,8 +18,8 @@
  *
  * The driver takes its locks in this order, outermost first.  A copy from or to user memory may
  * take mmap_lock, so no such copy is made with a lock held that stands below mmap_lock in the list:
- *   way->io		protects the way's stream; held by read(), write() and fsync(), also while
- *			they copy or wait
+ *   way->io		protects the way's stream; held while read() and write() copy, and in a
+ *			stream also while they, fsync() and close() wait
  *   (mmap_lock)	the kernel's lock of a process's address space
  *   card->live		held for reading between litepcie_enter() and litepcie_exit()
  *   way->mutex		protects owner, ring, start and stop; h2c's before c2h's
@@ -27,7 +27,7 @@
  *			litepcie_master_off() and litepcie_master_on() change it
  *   notices.lock	protects the register that switches the card's status lines and records on
  *			(see notices.c)
- *   way->wait.lock	protects the counts of a way
+ *   way->wait.lock	protects the counts and the state of a way
  *   chan->pollers.lock	protects the queue of threads that wait in poll()
  *   card->user.lock	protects the eventfd of the user logic's interrupt
  *   card->irq_lock	protects which interrupt causes are enabled

@@ -78,7 +78,8 @@ struct litepcie_capture_queue {
 	 * signalled; U64_MAX: no position was asked for
 	 */
 	u64				wake;
-	struct eventfd_ctx		*event;	/* eventfd of WAKE, or NULL */
+	/* eventfd that the queue's last WAKE has set; NULL: none */
+	struct eventfd_ctx		*event;
 };
 
 struct litepcie_capture {
@@ -91,12 +92,18 @@ struct litepcie_capture {
 	/* capability entry of the block CAPTURE_NET; NULL: no net device can be captured */
 	const struct litepcie_block	*net;
 	void __iomem			*net_regs;
-	/* interrupt cause: a queue's position has passed its register `wake` */
+	/*
+	 * number of the capture's interrupt cause, which the card raises when the position of a
+	 * queue has passed the value of the queue's register `wake`
+	 */
 	u32				cause;
 	struct device			dev;
 	struct cdev			cdev;
 	char				irq_name[32];
-	/* the status page and its DMA address; @able: the page is mapped for DMA by the card */
+	/*
+	 * the status page and its DMA address; @able: the page is mapped for the card, which can
+	 * write to it without a bounce buffer, so that frames can be captured
+	 */
 	struct litepcie_capture_status	*status;
 	dma_addr_t			status_dma;
 	bool				able;
@@ -135,8 +142,8 @@ struct litepcie_capture_file {
 	 */
 	struct litepcie_capture_queue *queue;
 	/*
-	 * lock: held by a read() of the file; protects @at and @header_at.  poll() reads them,
-	 * @header and @wake without a lock.
+	 * lock: held by a read() of the file while it copies; protects @at and @header_at.  poll()
+	 * reads these two fields, @header and @wake without a lock.
 	 */
 	struct mutex		io;
 	/*

@@ -35,8 +35,8 @@
 
 /*
  * Drop the queue's ring.  The card must not write to the ring any more: the capture is stopped, or
- * the queue takes no part in the run.  The ring's DMA mapping ends here, since it must not outlive
- * the device.
+ * the queue takes no part in the run.  The ring's DMA mapping ends now, since a DMA mapping must
+ * not outlive the device.
  */
 static void drop_ring(struct litepcie_capture_queue *queue)
 {
@@ -351,8 +351,8 @@ int litepcie_capture_stop_file(struct litepcie_capture_file *file,
 
 /*
  * For read(): make @file the owner of its queue, with a ring of the driver's, and start the queue.
- * Returns -EINVAL if the file has a ring of its own, -EBUSY if another file has the queue or the
- * capture runs, or the error of the ring or the start.
+ * Returns 0, -EINVAL if the file has a ring of its own, or an error of may_take(),
+ * litepcie_ring_alloc() or litepcie_capture_begin().
  */
 int litepcie_capture_take_to_read(struct litepcie_capture_file *file)
 {
@@ -419,10 +419,11 @@ static void forget_owner(struct litepcie_capture_queue *queue, bool stopped)
 }
 
 /*
- * For a file that is being closed: if it has queue 0, end the run of all queues; otherwise take its
- * queue from it, while the run goes on.  No program gives room in the ring back to the card any
- * more, and no frame may wait for such room.  So a queue that goes on to run gets a limit without
- * end: the card writes over the ring's old data, and the ring stays until the run ends.
+ * For a file that is being closed: if the file has a queue, take the queue from the file.  For
+ * queue 0 the run of all queues ends.  The run of another queue goes on.  No program gives room in
+ * that queue's ring back to the card any more, and no frame may wait for such room.  So the queue
+ * gets a limit without end: the card writes over the ring's old data, and the ring stays until the
+ * run ends.
  */
 void litepcie_capture_leave(struct litepcie_capture_file *file)
 {

@@ -31,7 +31,7 @@ struct litepcie_file;
 
 /* width in bits of the descriptor index, which is in the lowest bits of the register loop_status */
 #define LITEPCIE_INDEX_BITS 16
-#define LITEPCIE_WAYS	2	/* directions of a channel: LITEPCIE_WAY_H2C and _C2H */
+#define LITEPCIE_WAYS	2	/* number of directions of a channel: h2c and c2h */
 
 /*
  * The counts of a held run or a stream, in which the card uses each descriptor once and then waits
@@ -120,7 +120,8 @@ struct litepcie_way {
 	 * status line
 	 */
 	bool			reports;
-	void __iomem		*moderation;	/* register of interrupt moderation; NULL: none */
+	/* register of the card's interrupt moderation for the direction; NULL: the card has none */
+	void __iomem		*moderation;
 
 	/*
 	 * lock: protects @stream, and the bytes of the ring that the next read() or write() copies.

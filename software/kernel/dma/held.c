@@ -7,8 +7,8 @@
  * these runs the card uses each descriptor once, and then waits until the driver hands over more.
  * advance.c hands descriptors to the card.
  *
- * In these runs the register loop_status counts the descriptors that the card is done with, modulo
- * 2^32: the index in its lower 16 bits carries into the counter of rounds in its upper 16 bits.
+ * In these runs the register loop_status is the card's count of descriptors, modulo 2^32: the index
+ * in its lower 16 bits carries into the counter of rounds in its upper 16 bits.
  */
 
 #include "card.h"

@@ -67,7 +67,7 @@ static void use_ring(struct litepcie_way *way, struct litepcie_ring *ring)
 	trace_litepcie_ring(way, ring);
 }
 
-/* Make the file's own ring, unless the file has it already.  The ring is left unmapped. */
+/* Make the file's own ring, unless the file has it already.  A new ring is left unmapped. */
 static int make_own_ring(struct litepcie_way *way, struct litepcie_file *file)
 {
 	struct litepcie_ring *ring;

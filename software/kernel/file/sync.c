@@ -6,7 +6,7 @@
  * Handles the last bytes that were written to a stream.  fsync(), the last close() and the end of
  * the flush time send an incomplete beat, as the end of a packet.  The end of a packet says how
  * many bytes its last beat has.  Data that is written later begins a new beat.  LitePCIe's endpoint
- * can send only whole beats, so behind it an incomplete beat is never sent.
+ * can send only whole beats, so with that endpoint an incomplete beat is never sent.
  *
  * fsync() waits until the card has fetched all data.  The last close() stops h2c.  A stop drops
  * data that the card has fetched and the user's logic has not taken.  So close() first waits until
