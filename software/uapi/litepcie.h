@@ -132,9 +132,9 @@ struct litepcie_ioctl_mmap_dma_info {
 /*
  * LOCK: take or release directions.  A status of 0 says that the request was
  * refused, because the direction has an owner already, even if that is the
- * caller.  A status of 1 says that it was granted, or that nothing was
+ * caller.  A status of 1 says that the request was granted, or that nothing was
  * requested.  A release by the owner stops the direction, and so does the last
- * close() of its file.
+ * close() of the owner's file.
  */
 struct litepcie_ioctl_lock {
 	__u8 dma_reader_request;
@@ -212,8 +212,8 @@ struct litepcie_ioctl_mmap_dma_update {
 #define LITEPCIE_RING_MEMORY	2u
 
 /*
- * Flag that only RING_INFO returns: another file owns the direction and its
- * ring.
+ * Flag that only RING_INFO returns: another file than the caller's owns the
+ * direction.
  */
 #define LITEPCIE_RING_BUSY	4u
 
@@ -281,16 +281,19 @@ struct litepcie_ring_setup {
 	 * LITEPCIE_POLL_US_MOST; 0 with MODE_INTERRUPT
 	 */
 	__u32 interval_us;
-	/* flags of the ring: the bitwise OR of LITEPCIE_RING_ values */
+	/*
+	 * flags of the ring: LITEPCIE_RING_INDEXED or 0; RING_INFO may return
+	 * LITEPCIE_RING_MEMORY and LITEPCIE_RING_BUSY, too
+	 */
 	__u32 flags;
 	__u32 reserved;
 };
 
 /*
  * RING_INFO: describes the ring that a direction has now, whichever file owns
- * it.  If no file owns the direction, the call describes the ring that the
- * caller would get.  The driver reads @way and @reserved only, and fills in all
- * other fields.
+ * the direction.  If no file owns the direction, or its owner has no ring yet,
+ * the call describes the ring that the caller would get.  The driver reads @way
+ * and @reserved only, and fills in all other fields.
  */
 struct litepcie_ring_info {
 	__u32 way;
@@ -477,13 +480,13 @@ struct litepcie_counts {
 
 /*
  * EVENT: let the driver signal an eventfd.
- *   @way	LITEPCIE_WAY_: signal it when the direction's counts or state change, until
- *	the direction is released.  Only the direction's owner may ask.  The eventfd is
- *	also signalled at once, if the run has made progress or failed before this
- *	call.
- *	LITEPCIE_EVENT_USER: signal it when the logic in the card's user slot raises
- *	its interrupt.  One file at a time may ask.  A reset or a sleep of the card
- *	ends this.
+ *   @way	LITEPCIE_WAY_: signal the eventfd when the direction's counts or state
+ *	change, until the direction is released.  Only the direction's owner may ask.
+ *	The eventfd is also signalled at once, if the run has made progress or failed
+ *	before this call.
+ *	LITEPCIE_EVENT_USER: signal the eventfd when the logic in the card's user slot
+ *	raises its interrupt.  One file at a time may ask.  After a reset or a sleep of
+ *	the card the call must be made again.
  *   @fd	the eventfd; -1: signal none from now on
  * Errors:
  *   -EBUSY	the caller does not own the direction, or another file has the

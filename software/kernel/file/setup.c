@@ -195,7 +195,8 @@ int litepcie_setup_features(struct litepcie_file *file, void *argument)
 
 /*
  * LITEPCIE_IOCTL_RING_INFO: describe the ring of the direction, whichever file owns the direction.
- * If the direction has no owner or no ring, describe the ring that @file has made or would get.
+ * If the direction has no owner, or its owner has no ring yet, describe the ring that @file would
+ * get.
  */
 int litepcie_setup_info(struct litepcie_file *file, void *argument)
 {
