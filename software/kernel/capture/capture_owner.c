@@ -35,7 +35,7 @@
 
 /*
  * Drop the queue's ring.  The card must not write to the ring any more: the capture is stopped, or
- * the queue takes no part in the run.  The ring's DMA mapping ends now, since a DMA mapping must
+ * the queue takes no part in the run.  The ring is unmapped from the card, since a DMA mapping must
  * not outlive the device.
  */
 static void drop_ring(struct litepcie_capture_queue *queue)

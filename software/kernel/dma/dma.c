@@ -358,7 +358,7 @@ static int start_locked(struct litepcie_way *way, u32 run)
 	way->watched = 0;
 	schedule_delayed_work(&way->watchdog, WATCH_INTERVAL);
 	/*
-	 * poll() may report the direction as ready now that it runs, and a thread may sleep in
+	 * poll() may report a direction as ready once the direction runs, and a thread may sleep in
 	 * poll() already.
 	 */
 	wake_up_poll(&way->chan->pollers, EPOLLIN | EPOLLRDNORM | EPOLLOUT | EPOLLWRNORM);

@@ -45,7 +45,8 @@ static struct litepcie_ring *make_ring(struct litepcie_way *way,
 
 /*
  * Take the ring from the direction, which must be stopped.  User mappings and dma-bufs may keep the
- * ring and its pages.  The DMA mapping ends now, since a DMA mapping must not outlive the device.
+ * ring and its pages.  The ring is unmapped from the card, since a DMA mapping must not outlive the
+ * device.
  */
 static void drop_ring(struct litepcie_way *way)
 {
