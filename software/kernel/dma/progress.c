@@ -4,15 +4,15 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Keeps the driver's counts of buffers that the card has finished, and wakes the threads that wait
- * for more.  Every interrupt of a direction runs this code, so sim/rows/host.py counts its
- * instructions.
+ * for more.  Every interrupt of a direction runs this code, so the code must be short.
  *
  * In LitePCIe's loop the card's register loop_status has the index of the last descriptor that the
  * card has counted, and the number of rounds before.  From the first counted descriptor on, index
  * plus rounds, in descriptors, is one less than the number of descriptors that the card has
  * counted.  The driver takes this smaller number as the number of finished buffers.  So another
- * whole buffer has followed each finished buffer.  That is more than LitePCIe's stock endpoint has
- * in flight, so the data of a finished buffer is in memory (c2h) or has been fetched (h2c).
+ * whole buffer has followed each finished buffer.  LitePCIe's own h2c engine counts a buffer when
+ * it has requested the data, and has at most 8 KiB in flight.  So with LitePCIe's buffers of 8 KiB
+ * the data of a finished buffer has been fetched (h2c) or is in memory (c2h).
  */
 
 #include <linux/poll.h>
