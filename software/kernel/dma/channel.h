@@ -103,7 +103,7 @@ struct litepcie_stream {
 struct litepcie_way {
 	struct litepcie_chan	*chan;
 	u32			id;	/* direction: LITEPCIE_WAY_H2C or LITEPCIE_WAY_C2H */
-	/* first register of the direction; LITEPCIE_DMA_GROUP_ are the offsets of the others */
+	/* first register of the direction, from which LITEPCIE_DMA_GROUP_ are the offsets */
 	void __iomem		*regs;
 	u32			cause;	/* number of the direction's interrupt cause */
 	/* number of descriptors that the card's table for this direction can hold */

@@ -132,8 +132,7 @@ release:
 /*
  * Unpin a process's memory, undo its charge and free @memory.  The card must have no DMA mapping of
  * the pages any more.  The pages are marked dirty, since the card or write() may have written to
- * them.
- * May sleep.
+ * them.  May sleep.
  */
 void litepcie_memory_unpin(struct litepcie_memory *memory)
 {
