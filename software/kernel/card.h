@@ -164,8 +164,8 @@ struct litepcie {
 	void __iomem		*irq_enable, *irq_clear, *irq_vector;
 	bool			msix;		/* true if the gateware can send MSI-X messages */
 	/*
-	 * the vectors that irq.c has requested are among the first @messages vectors, see
-	 * free_messages()
+	 * number of interrupt vectors, from vector 0 on, among which are all that irq.c has
+	 * requested, see free_messages()
 	 */
 	unsigned int		messages;
 	/* direction to which each interrupt cause belongs; NULL: to none */

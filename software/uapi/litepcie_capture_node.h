@@ -315,9 +315,10 @@ struct litepcie_capture_choice {
  *   @rule	the words of each rule, as gateware/capture/queues/Rule.scala defines
  *		them
  *   @spread	the number of the queue for each entry, which is used for a frame
- *		unless its rule names a queue or discards the frame.  A frame's entry is
- *		the hash of its addresses and ports modulo the number of entries, or with
- *		SORT_BY_PORT the number of the card's port that the frame came from.
+ *		unless the rule that matches the frame names a queue or discards it.  A
+ *		frame's entry is the hash of its addresses and ports modulo the number of
+ *		entries, or with SORT_BY_PORT the number of the card's port that the frame
+ *		came from.
  *
  * Errors:
  *   -EINVAL	also: a rule or an entry names a queue that the card does not have, or

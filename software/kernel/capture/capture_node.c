@@ -3,8 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Creates /dev/litepcieN-capture if the card has a capture block, and handles open(), close(),
- * poll() and mmap() of its files, as documented in uapi/litepcie_capture_node.h.
+ * Creates /dev/litepcieN-capture if the card has a capture block that the driver can use, and
+ * handles open(), close(), poll() and mmap() of its files, as documented in
+ * uapi/litepcie_capture_node.h.
  */
 
 #include <linux/mm.h>

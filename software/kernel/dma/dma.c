@@ -74,9 +74,9 @@ void litepcie_master_on(struct litepcie *card, u32 cause)
 }
 
 /*
- * h2c: returns true if the user's logic has taken all data that the card has fetched.  If the logic
- * has not, a stop would drop the rest of the data.  Also returns true if the card has no bit that
- * tells this, or is lost.
+ * h2c: returns true if the card says that all data that its h2c engine has fetched has left the
+ * engine towards the user's logic.  If some has not, a stop would drop that data.  Also returns
+ * true if the card has no bit for this information, or is lost.
  */
 bool litepcie_dma_taken(struct litepcie_way *way)
 {

@@ -4,7 +4,7 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Implements mmap() of the device node: finds the region of an offset (enum litepcie_region), and
- * maps rings and pages.
+ * maps rings, the status page, the index page and the records.  bar.c maps BARs.
  *
  * Rings are mapped as struct pages with reference counts, not as bare frame numbers.  So their
  * pages can be pinned (O_DIRECT, io_uring, vmsplice), and a mapping stays usable when the card has
