@@ -5,11 +5,11 @@
  *
  * Implements mmap() of the BARs: registers are mapped uncached, memory write-combining.  Every
  * program that has the device node open may map all of a BAR for reading.  rights.c decides which
- * parts it may map for writing.
+ * parts a program without CAP_SYS_RAWIO may map for writing.
  *
  * A page is mapped at its first access.  When the kernel resets the card, lets it sleep or removes
- * it, the driver unmaps all pages.  Until the card is back, an access ends in SIGBUS instead of
- * reading all ones.
+ * it, the driver unmaps all pages.  After that, and until the card is back, an access ends in
+ * SIGBUS instead of reading all ones.
  */
 
 #include <linux/capability.h>
@@ -47,7 +47,7 @@ void litepcie_bar_unmap_memory(struct litepcie *card)
 /*
  * Fill in @bar with the mmap() offset, size and type of BAR number bar->bar.  Returns -EINVAL if
  * there is no such number or bar->reserved is not 0, or -ENODEV if the BAR is neither BAR0 nor
- * memory.
+ * memory that litepcie_bar_map_memory() has mapped.
  */
 int litepcie_bar_info(struct litepcie *card, struct litepcie_bar *bar)
 {
@@ -89,9 +89,9 @@ static const struct vm_operations_struct bar_vm_ops = {
 
 /*
  * mmap() of a BAR from byte @offset on.  Returns -EINVAL if the mapping is private or goes beyond
- * the BAR, -ENODEV if the BAR cannot be mapped, or -EPERM if the mapping is writable and the
- * process may not write there: rights.c does not allow it, and CAP_SYS_RAWIO is lacking.  Without
- * that right a mapping for reading cannot be made writable later.
+ * the BAR, or -ENODEV if the BAR cannot be mapped.  A process without CAP_SYS_RAWIO may write only
+ * where litepcie_right() allows it.  Elsewhere its writable mapping fails with -EPERM, and its
+ * mapping for reading cannot be made writable later.
  */
 int litepcie_bar_mmap(struct litepcie *card, unsigned int bar, u64 offset,
 		      struct vm_area_struct *vma)

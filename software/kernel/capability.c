@@ -26,7 +26,7 @@ static u32 header(struct litepcie *card, unsigned int word)
 
 /*
  * Check that the card has a capability table of a version that the driver knows.  *@bytes gets the
- * length of the table.  Returns -ENODEV, -EIO or -EINVAL, and logs the reason.
+ * length of the table.  Returns 0, or -ENODEV, -EIO or -EINVAL, whose reason is logged.
  */
 static int check_header(struct litepcie *card, u32 *bytes)
 {
@@ -192,8 +192,9 @@ int litepcie_capability_read(struct litepcie *card)
 }
 
 /*
- * Returns true if the card still has the gateware that was probed.  The table's header has a digest
- * of the gateware's sources, so it is enough to compare the header.
+ * Returns true if the header of the card's capability table is the same as at the probe.  The
+ * header has a checksum of the table and a digest of the gateware's sources, so the gateware is
+ * then taken for the same.
  */
 bool litepcie_capability_same(struct litepcie *card)
 {
@@ -237,8 +238,8 @@ u32 litepcie_parameter(const struct litepcie_block *block, unsigned int n)
 }
 
 /*
- * Returns how many cycles the card's clock has in @microseconds, rounded down, or 0 if the table
- * does not give the clock's frequency.
+ * Returns how many cycles the clock of the card's PCIe endpoint has in @microseconds, rounded down,
+ * or 0 if the table does not give the clock's frequency.
  */
 u64 litepcie_cycles(struct litepcie *card, u32 microseconds)
 {

@@ -104,9 +104,9 @@ void litepcie_set_state(struct litepcie *card, enum litepcie_state state)
 }
 
 /*
- * Mark the card as lost, and wake all threads that wait for the card.  Calls of open files fail
- * with -ENODEV from then on, until revive() finds the card usable after a later reset.  The caller
- * must not hold wait.lock of a direction or of a capture's queue.
+ * Mark the card as lost, and wake all threads that wait for the card.  Calls of open files that
+ * need the card fail with -ENODEV from then on, until revive() finds the card usable after a later
+ * reset.  The caller must not hold wait.lock of a direction or of a capture's queue.
  */
 void litepcie_lose(struct litepcie *card)
 {
@@ -116,8 +116,8 @@ void litepcie_lose(struct litepcie *card)
 
 /*
  * Returns true if the card answers a read.  The function reads the first word of the capability
- * table, which is never all ones on a card that answers.  So it can tell a lost card from a
- * register whose value is all ones.  The function may be called in any context, and with any lock
+ * table, which is never all ones on a card that answers.  So the result tells a lost card from
+ * a register whose value is all ones.  The function may be called in any context, and with any lock
  * held.
  */
 bool litepcie_answers(struct litepcie *card)

@@ -18,15 +18,16 @@
  *
  * The driver takes its locks in this order, outermost first.  A copy from or to user memory may
  * take mmap_lock, so no such copy is made with a lock held that stands below mmap_lock in the list:
- *   way->io		protects the way's stream; held by read(), write() and fsync(), also while
- *			they copy or wait
+ *   way->io		protects the way's stream; held while read() and write() copy, and in a
+ *			stream also while they, fsync() and close() wait
  *   (mmap_lock)	the kernel's lock of a process's address space
  *   card->live		held for reading between litepcie_enter() and litepcie_exit()
  *   way->mutex		protects owner, ring, start and stop; h2c's before c2h's
- *   card->master_lock	protects the bus master bit, and the mask of parts that did not stop
+ *   card->master_lock	protects the mask of parts that did not stop, and the bus master bit where
+ *			litepcie_master_off() and litepcie_master_on() change it
  *   notices.lock	protects the register that switches the card's status lines and records on
  *			(see notices.c)
- *   way->wait.lock	protects the counts of a way
+ *   way->wait.lock	protects the counts and the state of a way
  *   chan->pollers.lock	protects the queue of threads that wait in poll()
  *   card->user.lock	protects the eventfd of the user logic's interrupt
  *   card->irq_lock	protects which interrupt causes are enabled
@@ -64,7 +65,10 @@ enum litepcie_state {
 	 * -EIO, or -ENODEV if the card counts as lost
 	 */
 	LITEPCIE_OFFLINE,
-	/* the card is unplugged or unbound, which is final; litepcie_enter() returns -ENODEV */
+	/*
+	 * the driver has let go of the card, since the card was unplugged or unbound or a late
+	 * stage of its probe failed, which is final; litepcie_enter() returns -ENODEV
+	 */
 	LITEPCIE_GONE
 };
 
@@ -110,7 +114,7 @@ struct litepcie_listener {
  * A virtio device of the card, see virtio.c.  litepcie_virtio_find() sets @block at the probe.
  * litepcie_virtio_add() and litepcie_virtio_del() change @device.  No lock of the driver guards
  * @device: the functions of pci.c that make these two calls run with the kernel's device_lock() of
- * @pdev held.
+ * the PCI device held.
  */
 struct litepcie_virtio_slot {
 	/* the device's entry in the capability table; NULL: the card has no such device */
@@ -136,10 +140,10 @@ struct litepcie {
 	char			digest[8 * LITEPCIE_CAP_DIGEST_WORDS + 1];
 
 	/*
-	 * true: the card counts as lost, since its registers read as all ones, the kernel has
-	 * reported a PCIe error or an unplugged card, or revive() has failed.  Set in any context
-	 * without a lock, and cleared by revive().  litepcie_check_lost() sets it by xchg(), so
-	 * that only one context logs the loss.
+	 * true: the card counts as lost.  Its registers have read as all ones, the kernel has
+	 * reported an unplugged card or a PCIe error that blocks access to the card, or revive()
+	 * has failed.  Set in any context without a lock, and cleared by revive().
+	 * litepcie_check_lost() sets @lost by xchg(), so that only one context logs the loss.
 	 */
 	bool			lost;
 	/*
@@ -152,16 +156,16 @@ struct litepcie {
 
 	/*
 	 * lock: protects @irq_enabled, the mask of enabled interrupt causes, and the register
-	 * @irq_enable, which has the same value.  The interrupt handler reads @irq_enabled without
-	 * the lock.
+	 * @irq_enable, which has the same value while the card is live.  The interrupt handler
+	 * reads @irq_enabled without the lock.
 	 */
 	spinlock_t		irq_lock;
 	u32			irq_enabled;
 	void __iomem		*irq_enable, *irq_clear, *irq_vector;
 	bool			msix;		/* true if the gateware can send MSI-X messages */
 	/*
-	 * the vectors that irq.c has requested are among the first @messages vectors, see
-	 * free_messages()
+	 * number of interrupt vectors, from vector 0 on, among which are all that irq.c has
+	 * requested, see free_messages()
 	 */
 	unsigned int		messages;
 	/* direction to which each interrupt cause belongs; NULL: to none */
@@ -178,7 +182,11 @@ struct litepcie {
 	/* handler of each interrupt cause in @virtio_causes */
 	struct litepcie_listener listener[LITEPCIE_CAUSES_MAX];
 
-	struct mutex		master_lock;	/* protects the bus master bit and @unquiet */
+	/*
+	 * lock: protects @unquiet, and the bus master bit where litepcie_master_off() and
+	 * litepcie_master_on() change it
+	 */
+	struct mutex		master_lock;
 	/*
 	 * bit n: the direction, capture or virtio device whose (first) interrupt cause is n did not
 	 * stop, so bus mastering is off
@@ -186,10 +194,10 @@ struct litepcie {
 	u32			unquiet;
 
 	struct mutex		files_lock;	/* protects @files */
-	struct list_head	files;
+	struct list_head	files;	/* open files of the channels' device nodes */
 	/*
-	 * mapping of each memory BAR in the kernel, which is write-combining; NULL: the BAR is not
-	 * memory
+	 * write-combining mapping of each memory BAR in the kernel; NULL: the BAR is not memory, is
+	 * BAR0, or could not be mapped
 	 */
 	void __iomem		*memory[PCI_STD_NUM_BARS];
 

@@ -3,9 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Enables and disables the card's interrupt causes, for the files that own a cause: a direction's
- * timer, the user's logic, the capture and virtio.  irq.c handles the interrupts, and calls these
- * files.
+ * Enables and disables the card's interrupt causes, for the files that have a cause: dma/timer.c
+ * has that of a direction, user.c that of the user's logic, capture/capture.c that of the capture
+ * and virtio/virtio.c those of virtio devices.  irq.c has the interrupt handlers.
  */
 
 #include "card.h"
@@ -29,7 +29,7 @@ void litepcie_cause_enable(struct litepcie *card, u32 cause, bool enable)
 
 /*
  * Wait until writes to the interrupt registers have arrived at the card: the completion of a
- * register read comes after them.
+ * register read comes only after the writes before it have arrived.
  */
 void litepcie_cause_settle(struct litepcie *card)
 {

@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Hides the differences between kernel versions from 6.1 on.  Only this file and
- * virtio/compat_virtio.h look at the kernel's version.
+ * Hides the differences between kernel versions from 6.1 on.  Of the driver's files only this file
+ * and virtio/compat_virtio.h look at the kernel's version.
  */
 #ifndef LITEPCIE_COMPAT_H
 #define LITEPCIE_COMPAT_H

@@ -9,12 +9,12 @@
  *
  * With MSI the handler clears a cause before it reads the count from the card's register, so
  * progress after that raises another message.  In a run in which the card writes the count to host
- * memory, the handler reads no count from a register.  Its load of the count may then happen before
- * the posted write has cleared the cause.  If the card makes progress between the load and the
- * clearing, it raises a message, but the cause is cleared when that message is handled.  Other
- * causes may be set by then.  For this reason the handler of every message checks all counts in
- * host memory whose causes are enabled, whatever causes are set.  The queues of virtio devices and
- * the position of a capture are in host memory, too, and are checked in the same way.
+ * memory, the handler reads no count from a register.  The handler's load of the count may then
+ * happen before the posted write has cleared the cause.  If the card makes progress between the
+ * load and the clearing, the card raises a message, but the cause is not set any more when that
+ * message is handled.  Other causes may be set by then.  For this reason the handler of an MSI
+ * checks all counts in host memory whose causes are enabled, whatever causes are set.  The queues
+ * of virtio devices and the position of a capture are in host memory, too, and are checked as well.
  */
 
 #include <linux/interrupt.h>
@@ -29,11 +29,11 @@ static bool is_captures(const struct litepcie *card, u32 cause)
 /*
  * Handle the virtio devices' causes among @causes, which are set.  Then check the counts that the
  * card writes to host memory for the causes @others, which are enabled but not set.  The handler of
- * an earlier message may have cleared a cause, but loaded the count before the card's write of it
- * had arrived.
+ * an earlier message may have cleared such a cause, but loaded the count before the card's write of
+ * the count had arrived.
  *
- * The function is not inlined: while only one cause is enabled this function is not called, and the
- * handler is shorter without its code.
+ * The function is not inlined, so that the handler is shorter.  While only one cause is enabled,
+ * and that is not a virtio device's, the handler does not call this function.
  */
 static noinline void poll_memory(struct litepcie *card, int irq, u32 causes, u32 others)
 {
@@ -76,8 +76,8 @@ static irqreturn_t litepcie_interrupt(int irq, void *data)
 	u32 others, causes;
 
 	/*
-	 * If the card is not live, the message was sent before a reset, sleep or removal began.
-	 * The card's registers may then read as all ones, so no register is read.
+	 * The registers of a card that is not live, since it is being reset, sleeps or has gone,
+	 * may read as all ones, so no register is read.
 	 */
 	if (READ_ONCE(card->state) != LITEPCIE_LIVE)
 		return IRQ_HANDLED;
@@ -236,9 +236,10 @@ static int request_messages(struct litepcie *card, unsigned int count)
 }
 
 /*
- * Disable all causes and request the card's interrupts: an MSI-X vector for each cause if gateware
- * and kernel offer that many, and otherwise one MSI for all.  Returns -errno if the card has no
- * usable interrupt.  The reason is then in the log, and nothing stays requested.
+ * Disable all causes and request the card's interrupts: MSI-X vectors up to that of the highest
+ * cause in use, if gateware and kernel offer that many, and otherwise one MSI for all causes.
+ * Returns -errno if the card has no usable interrupt or litepcie_user_init() fails.  The reason is
+ * then in the log, and nothing stays requested.
  */
 int litepcie_irq_init(struct litepcie *card)
 {

@@ -11,8 +11,8 @@
 #include "card.h"
 
 /*
- * The driver stores a 64-bit count in the status page in one store, and uses mmap() offsets above 1
- * TiB (LITEPCIE_MMAP_SHIFT).  A 32-bit kernel can do neither.
+ * The driver stores a 64-bit count in the status page in one store, which a 32-bit kernel cannot
+ * do.
  */
 #ifndef CONFIG_64BIT
 #error "litepcie needs a 64-bit kernel; 32-bit programs on it are supported"

@@ -4,12 +4,12 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Offers the card's memory to other devices as PCI peer-to-peer memory, if the module parameter
- * p2pmem is set.  A disk then reads and writes the card's memory without a detour through host
+ * p2pmem is set.  A disk can then read and write the card's memory without a detour through host
  * memory.
  *
- * The kernel's allocator gets the whole BAR of the card's first memory block.  The driver allocates
- * those pages of the BAR that are not the card's memory and keeps them, so that no other device
- * gets them.
+ * The kernel's allocator gets the whole BAR of the card's first memory block that is not in BAR0.
+ * The driver allocates those pages of the BAR that are not the card's memory and keeps them, so
+ * that no other device gets them.
  */
 
 #include <linux/module.h>
@@ -87,9 +87,9 @@ static int reserve_rest(struct litepcie *card, unsigned int bar)
 
 /*
  * Offer the card's memory to other devices, if the module parameter asks for that.  The kernel's
- * device resource management (devres) withdraws the offer when the driver is unbound.  Returns
- * -EOPNOTSUPP if the kernel lacks CONFIG_PCI_P2PDMA, -ENODEV if the card has no memory outside
- * BAR0, or an error of the kernel's allocator.
+ * device resource management (devres) withdraws the offer when the driver is unbound.  Returns 0,
+ * also if nothing was asked for.  Returns -EOPNOTSUPP if the kernel lacks CONFIG_PCI_P2PDMA,
+ * -ENODEV if the card has no memory outside BAR0, -ENOMEM, or an error of the kernel's allocator.
  */
 int litepcie_p2pmem_add(struct litepcie *card)
 {

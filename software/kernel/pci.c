@@ -7,10 +7,12 @@
  *
  * Guarantees, and when they hold:
  *   during the probe	The driver starts no DMA before go_live().  DMA that an earlier kernel has
- *			started is stopped by halt_everything(), before memory is mapped for the
- *			card.  A probe that fails leaves nothing behind.
- *   after the probe	litepcie_enter() succeeds, and the device nodes exist.  So do the virtio
- *			devices, except those that could not be added, which the log names.
+ *			started is stopped by halt_everything(), before host memory is mapped for
+ *			the card.  A probe that fails undoes all that it has done, except that
+ *			struct litepcie stays until the last open file is closed.
+ *   after the probe	litepcie_enter() succeeds, and the device nodes exist.  If the kernel has
+ *			an auxiliary bus, so do the auxiliary devices of virtio devices, except
+ *			those that could not be added, which the log names.
  *   after a removal	litepcie_enter() fails with -ENODEV.  The card makes no request, no handler
  *			of its interrupts runs, and no memory is mapped for it.  struct litepcie
  *			stays until the last open file is closed.
@@ -57,8 +59,8 @@ static int way_find(struct litepcie *card, struct litepcie_way *way,
 		return -EINVAL;
 	card->cause[way->cause] = way;
 	/*
-	 * The ring way->held.end has an entry for each descriptor of the card's table, and one
-	 * more for the last descriptor that the card has finished.
+	 * The ring way->held.end has at least an entry for each descriptor of the card's table, and
+	 * one more for the last descriptor that the card has finished.
 	 */
 	way->held.mask = roundup_pow_of_two(way->depth + 1) - 1;
 	way->held.end = kvcalloc(way->held.mask + 1, sizeof(*way->held.end), GFP_KERNEL);
@@ -144,7 +146,7 @@ static int add_nodes(struct litepcie *card)
 /*
  * Stop all of the card except its virtio devices, which their driver must have stopped before.
  * When this function returns, litepcie_enter() fails, no direction runs, no interrupt handler runs
- * and the card makes no request.  Calls of the owner of a run that ends here fail with @error.
+ * and the card makes no request.  The runs of directions and of the capture end with @error.
  */
 static void quiesce(struct litepcie *card, enum litepcie_state state, int error)
 {
@@ -161,8 +163,8 @@ static void quiesce(struct litepcie *card, enum litepcie_state state, int error)
 
 /*
  * After a reset or sleep, check that the card still has the gateware that the probe found, and stop
- * all its parts.  litepcie_enter() still fails until come_back() or litepcie_error_resume() sets
- * LITEPCIE_LIVE.
+ * its directions, its capture and its virtio devices.  litepcie_enter() still fails until
+ * come_back() or litepcie_error_resume() sets LITEPCIE_LIVE.
  */
 static int revive(struct litepcie *card)
 {
@@ -267,8 +269,8 @@ static int set_dma_mask(struct litepcie *card)
 /*
  * Set up the card's interrupt moderation, and the memory for the status lines and records of its
  * channels and for the status page of its capture.  That memory is mapped for the card, so the DMA
- * mask must be set before this call.  If the memory cannot be mapped, the channels work without
- * status lines and records, and nothing can be captured.
+ * mask must be set before this call.  A channel whose memory cannot be mapped works without status
+ * lines and records.  If the capture's status page cannot be mapped, nothing can be captured.
  */
 static int map_notices(struct litepcie *card)
 {
@@ -320,8 +322,9 @@ static int add_virtio(struct litepcie *card)
 
 /*
  * A probe calls get() of each stage, from the first stage to the last.  A removal calls put() from
- * the last stage to the first.  If get() of a stage fails, it has undone its own work, and the
- * probe calls put() of the stages before it, the last of them first.
+ * the last stage to the first.  If get() of a stage fails, the probe calls put() only of the stages
+ * before that stage, the last of them first.  What the failed get() has done is undone by get()
+ * itself, by card_release() or by the kernel's devres.
  */
 static const struct {
 	int	(*get)(struct litepcie *card);

@@ -27,8 +27,8 @@ struct right {
 	 */
 	u8	parameter;
 	/*
-	 * true: bits of the register act on a direction, and only the direction's owner may change
-	 * them
+	 * true: bits of the register act on a direction, and no other file may change these bits
+	 * while a file owns the direction
 	 */
 	bool	steers;
 };
@@ -43,9 +43,9 @@ static const struct right rights[] = {
 	{ LITEPCIE_BLOCK_PATTERN, LITEPCIE_PATTERN_CONTROL, .steers = true },
 	/*
 	 * Every user of the card may read a transceiver module's memory, for which registers of the
-	 * card must be written to.  To write to a module or reset it needs CAP_SYS_RAWIO, since
-	 * that may end another user's link.  Two users who read a module at the same time may get
-	 * each other's bytes, and no other harm is done.
+	 * card must be written to.  A write to a module and a reset of the module need
+	 * CAP_SYS_RAWIO, since these may end another user's link.  Two users who read a module at
+	 * the same time may get each other's bytes.
 	 */
 	{ LITEPCIE_BLOCK_MODULE, LITEPCIE_MODULE_READ },
 	{ LITEPCIE_BLOCK_MODULE, LITEPCIE_MODULE_BUFFER_PLACE },
@@ -84,9 +84,9 @@ static struct span allowed_in(const struct litepcie_block *block, const struct r
 }
 
 /*
- * Returns the right by which the bytes from @from to @to of the block may be written to, or NULL.
- * A block may have several rights, each to a register.  A block of another version than the driver
- * was written for has none.
+ * Returns the right by which the bytes from @from up to, not including, @to may be written to,
+ * which lie in the block, or NULL if there is none.  A block may have several rights, each to a
+ * register.  A block of another version than the driver was written for has none.
  */
 static const struct right *right_to(const struct litepcie_block *block, u64 from, u64 to)
 {

@@ -49,10 +49,10 @@ void litepcie_user_interrupt(struct litepcie *card)
 }
 
 /*
- * Exchange *@event and the card's eventfd.  @live says that litepcie_enter() has succeeded: then
- * the interrupt is enabled if an eventfd is set now, and disabled otherwise.  user->lock is held
- * meanwhile, so that concurrent calls leave the interrupt in the state that fits the eventfd.
- * Returns -EBUSY if another file has set the card's eventfd.
+ * Exchange *@event and the card's eventfd.  If @live is true, litepcie_enter() has succeeded, and
+ * the interrupt's cause is enabled if the card has an eventfd after the exchange, and disabled
+ * otherwise.  user->lock is held meanwhile, so that the cause fits the eventfd after concurrent
+ * calls, too.  Returns -EBUSY if another file has set the card's eventfd.
  */
 static int swap_event(struct litepcie_file *file, struct eventfd_ctx **event, bool live)
 {

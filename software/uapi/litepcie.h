@@ -6,11 +6,12 @@
  * Declares the ioctl() numbers, structures and flags of /dev/litepcieN.  Each
  * DMA channel has one such device node.
  *
- * The ioctl numbers 0 to 27 are those of LitePCIe's driver (2024.12), with its
- * layouts and names: LitePCIe's reader is h2c (host to card) in Lanebox, its
- * writer is c2h.  The numbers from 64 on are Lanebox's own.  Their structures
- * are padded by hand.  The caller must set reserved fields to 0.  The driver
- * checks those that it reads, and fails with -EINVAL.
+ * The calls with ioctl numbers up to 27 are calls of LitePCIe's driver
+ * (2024.12), with its layouts and names: LitePCIe's reader is h2c (host to card)
+ * in Lanebox, its writer is c2h.  The numbers from 64 on are Lanebox's own.
+ * Their structures are padded by hand.  The caller must set their reserved
+ * fields to 0.  A call fails with -EINVAL if a reserved field that the driver
+ * reads is not 0.
  *
  * A call that needs the card also fails with -ENODEV if the card has gone, and
  * with -EIO while the card is being reset or sleeps.
@@ -50,8 +51,8 @@
  *		all of the block
  *
  * A write to any other register, including those of block types and versions
- * that the driver does not know, fails with -EPERM.  A write to a @addr that is
- * not a multiple of 4, or beyond BAR0, fails with -EINVAL.
+ * that the driver does not know, fails with -EPERM.  A read or write with an
+ * @addr that is not a multiple of 4, or is beyond BAR0, fails with -EINVAL.
  */
 struct litepcie_ioctl_reg {
 	__u32 addr;
@@ -74,9 +75,9 @@ struct litepcie_ioctl_dma {
  * counts below.  If LitePCIe's loop runs already, a start does nothing else, in
  * any file.  If the direction is stopped already, a stop by the owner clears the
  * error of its last run, and a stop by another file does nothing else.
- *   @hw_count	buffers that the card is done with, as of the last time that the
- *		driver asked the card
- *   @sw_count	buffers that software is done with
+ *   @hw_count	buffers that the card is done with since the start, as of the last
+ *		time that the driver asked the card
+ *   @sw_count	buffers that software is done with since the start
  * A start makes the caller the owner of a direction that has no owner.  Errors:
  *   -EBUSY	another file owns the direction, and the call would start or stop it;
  *		or, for a start, the direction runs as another kind of run
@@ -111,12 +112,12 @@ struct litepcie_ioctl_dma_reader {
  * has that shape again.
  *
  * The memory of rings cannot be swapped, and is charged as locked memory is.
- * It counts in VmPin of the process.  Without CAP_IPC_LOCK all processes of a
- * user together may have at most RLIMIT_MEMLOCK; beyond that, calls fail with
- * -ENOMEM.  The charge ends when no open file, no direction, no mapping and no
- * descriptor of EXPORT keeps the memory.  In each direction of a channel one ring
- * of LitePCIe's shape in the driver's memory is free of charge at a time.  A
- * second file is charged for its ring.
+ * VmPin of the process includes it.  Without CAP_IPC_LOCK, a call fails with
+ * -ENOMEM if the memory charged to the process's user would exceed the process's
+ * RLIMIT_MEMLOCK.  The charge ends when no open file, no direction, no mapping
+ * and no descriptor of EXPORT keeps the memory.  In each direction of a channel
+ * one ring of LitePCIe's shape in the driver's memory is free of charge at a
+ * time.  A second file is charged for its ring.
  */
 struct litepcie_ioctl_mmap_dma_info {
 	__u64 dma_tx_buf_offset;
@@ -131,9 +132,9 @@ struct litepcie_ioctl_mmap_dma_info {
 /*
  * LOCK: take or release directions.  A status of 0 says that the request was
  * refused, because the direction has an owner already, even if that is the
- * caller.  A status of 1 says that it was granted, or that nothing was requested.
- * A release by the owner stops the direction, and so does the last close() of its
- * file.
+ * caller.  A status of 1 says that the request was granted, or that nothing was
+ * requested.  A release by the owner stops the direction, and so does the last
+ * close() of the owner's file.
  */
 struct litepcie_ioctl_lock {
 	__u8 dma_reader_request;
@@ -146,9 +147,10 @@ struct litepcie_ioctl_lock {
 
 /*
  * MMAP_DMA_WRITER_UPDATE (c2h) and MMAP_DMA_READER_UPDATE (h2c): set the number
- * of buffers that software is done with since the start of LitePCIe's loop, by
- * which poll(), read() and write() go in this loop.  The number may also go
- * back.  Without an owner of the direction the call does nothing.  Errors:
+ * of buffers that software is done with since the start of LitePCIe's loop.  In
+ * this loop read(), write(), and poll() without RING_INDEXED compare the number
+ * with the card's count.  The number may also go back.  Without an owner of the
+ * direction the call changes nothing.  Errors:
  *   -EBUSY	another file owns the direction
  *   -EINVAL	@sw_count is negative
  */
@@ -181,8 +183,8 @@ struct litepcie_ioctl_mmap_dma_update {
 /*
  * Interrupt mode: the card interrupts after every buffers_per_interrupt
  * buffers, and no timer of interval_us asks for progress.  In a LOOP the card
- * may merge interrupts that follow each other closely.  A run of read() or
- * write() uses adaptive mode instead, with an interval of 100 us.
+ * may merge interrupts that follow each other closely.  A run of the kind STREAM
+ * uses adaptive mode instead, with an interval of 100 us.
  */
 #define LITEPCIE_MODE_INTERRUPT	0
 /*
@@ -198,8 +200,8 @@ struct litepcie_ioctl_mmap_dma_update {
 #define LITEPCIE_MODE_POLL	2
 
 /*
- * Flag of RING_SETUP: poll() compares the card's count with @software of the
- * index page, and not with sw_count.
+ * Flag of RING_SETUP and RING_MEMORY: while the direction runs, poll() compares
+ * the card's count with @software of the index page, in every kind of run.
  */
 #define LITEPCIE_RING_INDEXED	1u
 
@@ -210,8 +212,8 @@ struct litepcie_ioctl_mmap_dma_update {
 #define LITEPCIE_RING_MEMORY	2u
 
 /*
- * Flag that only RING_INFO returns: another file owns the direction and its
- * ring.
+ * Flag that only RING_INFO returns: another file than the caller's owns the
+ * direction.
  */
 #define LITEPCIE_RING_BUSY	4u
 
@@ -232,10 +234,11 @@ struct litepcie_ioctl_mmap_dma_update {
  *
  * Numbers 21 and 22 with @enable 0 stop any kind of run.  If the run in which a
  * read() or write() began is stopped while the call waits, the call fails with
- * -ECANCELED, even if another run has started meanwhile.  A reset or a lost
- * card ends a run with an error.  ADVANCE, read() and write() of the owner then
- * fail with that error until number 21 or 22 has stopped the direction, or has
- * started a LOOP.
+ * -ECANCELED unless it has copied data, even if another run has started
+ * meanwhile.  A reset or a sleep of the card ends a run with the error -EIO.
+ * ADVANCE, read() and write() of the owner then fail with that error until
+ * number 21 or 22 has stopped the direction or has started a LOOP, or until the
+ * owner has released the direction.
  */
 #define LITEPCIE_RUN_REST	0u
 #define LITEPCIE_RUN_LOOP	1u
@@ -264,8 +267,8 @@ struct litepcie_ring_setup {
 	 */
 	__u32 buffer_count;
 	/*
-	 * number of buffers from one interrupt of the card to the next: 1 to
-	 * buffer_count
+	 * number of buffers from one interrupt of the card to the next, in a run
+	 * of the kind LOOP or HELD: 1 to buffer_count; not used in MODE_POLL
 	 */
 	__u32 buffers_per_interrupt;
 	/*
@@ -278,16 +281,19 @@ struct litepcie_ring_setup {
 	 * LITEPCIE_POLL_US_MOST; 0 with MODE_INTERRUPT
 	 */
 	__u32 interval_us;
-	/* flags of the ring: the bitwise OR of LITEPCIE_RING_ values */
+	/*
+	 * flags of the ring: LITEPCIE_RING_INDEXED or 0; RING_INFO may return
+	 * LITEPCIE_RING_MEMORY and LITEPCIE_RING_BUSY, too
+	 */
 	__u32 flags;
 	__u32 reserved;
 };
 
 /*
  * RING_INFO: describes the ring that a direction has now, whichever file owns
- * it.  If no file owns the direction, the call describes the ring that the
- * caller would get.  The driver reads @way and @reserved only, and fills in all
- * other fields.
+ * the direction.  If no file owns the direction, or its owner has no ring yet,
+ * the call describes the ring that the caller would get.  The driver reads @way
+ * and @reserved only, and fills in all other fields.
  */
 struct litepcie_ring_info {
 	__u32 way;
@@ -313,7 +319,7 @@ struct litepcie_ring_info {
 	 */
 	__u64 records_offset;
 	/*
-	 * bytes of the ring of records, to map at records_offset, rounded up to
+	 * bytes of the ring of records; its mapping has this size, rounded up to
 	 * whole pages; 0: the direction is h2c, or the driver offers no records
 	 */
 	__u64 records_bytes;
@@ -325,13 +331,13 @@ struct litepcie_ring_info {
  * costs less to write to disks and sockets than the driver's ring, which is
  * mapped in small pages.
  *
- * The memory is pinned, and charged as the driver's rings are.  It is unpinned
- * when the direction is released or gets another ring, and no read() or write()
- * still copies.  Until then the card reads (h2c) or writes (c2h) these physical
- * pages.  If the process unmaps or discards the memory, what is mapped there
- * later does not show the card's data.  After a fork() the child has copies of
- * the pages.  MADV_DONTFORK keeps the parent's memory in huge pages after a
- * fork().
+ * The memory is pinned, and charged as the driver's rings are, but never free of
+ * charge.  The memory is unpinned when the direction is released or gets another
+ * ring, and no read() or write() still copies.  Until then the card may read
+ * (h2c) or write (c2h) these physical pages.  If the process unmaps or discards
+ * the memory, what is mapped there later does not show the card's data.  After a
+ * fork() the child has copies of private pages.  MADV_DONTFORK keeps the
+ * parent's memory in huge pages after a fork().
  *
  * Errors beside those of RING_SETUP:
  *   -EFAULT	no memory is mapped at @address, or the caller may not write to it
@@ -367,10 +373,11 @@ struct litepcie_ring_memory {
  *   -EINVAL	the card would have more buffers than the ring, or a length is 0 or
  *		more than buffer_size
  *   -EBUSY	another file owns the direction, or it runs as another kind of run
- *   -EIO		a part of the card does not stop; or the card was reset while the
- *		direction ran.  A reset drops what was in flight.  Until a stop of the
- *		direction, ADVANCE, read() and write() fail and poll() says POLLERR
- *		alone.
+ *   -EIO		a part of the card does not stop, or the card's counts cannot be true; or
+ *		the card was reset or slept while the direction ran, which drops what was
+ *		in flight.  After a reset or sleep ADVANCE, read() and write() fail and
+ *		poll() says POLLERR alone, until the direction is stopped, released or
+ *		started as a LOOP.
  *   -ENOMEM	the first call has no memory for the ring
  */
 struct litepcie_advance {
@@ -394,13 +401,13 @@ struct litepcie_advance {
  *		@flush_us without PACKETS_ON.  Before the first call it is 100 for
  *		read().
  *		h2c: write() sends an incomplete beat after so long, rounded up to
- *		ticks of the kernel's timer.  0: an incomplete beat is never sent
- *		for this reason.
+ *		ticks of the kernel's timer.  0, as before the first call: an
+ *		incomplete beat is never sent for this reason.
  *
  * With packets on, write() waits until the ring has room for all of its packet.
- * With O_NONBLOCK it fails with -EAGAIN instead, and poll() then reports POLLOUT
- * when all of that packet has room.  A packet that is longer than the ring without
- * one buffer fails with -EMSGSIZE.
+ * With O_NONBLOCK it fails with -EAGAIN instead, and poll() without RING_INDEXED
+ * then reports POLLOUT when all of that packet has room.  A write() of a packet
+ * that is longer than the ring without one buffer fails with -EMSGSIZE.
  *
  * Errors:
  *   -EOPNOTSUPP	@flags or @flush_us is not 0, and the driver offers no records, so
@@ -442,8 +449,8 @@ struct litepcie_record {
 };
 
 /*
- * Flag of ADVANCE: the last buffer of this call raises an interrupt when the
- * card is done with it.
+ * Flag of ADVANCE: the last buffer of this call, too, raises an interrupt when
+ * the card is done with it, except in MODE_POLL.
  */
 #define LITEPCIE_ADVANCE_NOTIFY	1u
 
@@ -458,7 +465,7 @@ struct litepcie_record {
  *		on, these may be the bytes of fewer than @hardware buffers, never of
  *		more.
  *   @run		LITEPCIE_RUN_
- *   @error	error that ended the last run: -errno, or 0
+ *   @error	error of the present or the last run: -errno, or 0
  */
 struct litepcie_counts {
 	__u32 way;
@@ -473,13 +480,13 @@ struct litepcie_counts {
 
 /*
  * EVENT: let the driver signal an eventfd.
- *   @way	LITEPCIE_WAY_: signal it when the direction's counts or state change, until
- *	the direction is released.  Only the direction's owner may ask.  The eventfd is
- *	also signalled at once, if the run has made progress or failed before this
- *	call.
- *	LITEPCIE_EVENT_USER: signal it when the logic in the card's user slot raises
- *	its interrupt.  One file at a time may ask.  A reset or a sleep of the card
- *	ends this.
+ *   @way	LITEPCIE_WAY_: signal the eventfd when the direction's counts or state
+ *	change, until the direction is released.  Only the direction's owner may ask.
+ *	The eventfd is also signalled at once, if the run has made progress or failed
+ *	before this call.
+ *	LITEPCIE_EVENT_USER: signal the eventfd when the logic in the card's user slot
+ *	raises its interrupt.  One file at a time may ask.  After a reset or a sleep of
+ *	the card the call must be made again.
  *   @fd	the eventfd; -1: signal none from now on
  * Errors:
  *   -EBUSY	the caller does not own the direction, or another file has the
@@ -497,9 +504,9 @@ struct litepcie_event {
 /*
  * BAR: get the offset and size of a BAR for mmap().  BAR0 has registers and is
  * mapped uncached.  Another BAR must be memory, which is a prefetchable BAR, and
- * is mapped write-combining.  The call fails with -ENODEV if the card has no such
- * memory, and with -EINVAL if @bar is more than 5.  The driver reads @bar and
- * @reserved only.
+ * is mapped write-combining.  The call fails with -ENODEV if the card has no
+ * such memory, and with -EINVAL if @bar is more than 5.  The driver reads @bar
+ * and @reserved only.
  *
  * Every open file may map all of a BAR with PROT_READ.  Without CAP_SYS_RAWIO a
  * mapping with PROT_WRITE may hold blocks of the types MEMORY, USER and
@@ -522,8 +529,9 @@ struct litepcie_bar {
 /*
  * EXPORT: make a dma-buf of the caller's ring.  Other devices can attach to the
  * dma-buf, and other processes can map it with MAP_SHARED.  @fd_flags may have
- * O_CLOEXEC and O_RDWR.  The ring's memory stays charged at least until the last
- * descriptor is closed and the last mapping is gone.  Errors:
+ * O_CLOEXEC and O_RDWR.  The ring's memory, and the charge for it if there is
+ * one, stay at least until the last descriptor is closed and the last mapping is
+ * gone.  Errors:
  *   -EBUSY	another file owns the direction
  *   -EADDRINUSE	the ring lies in the caller's own memory
  *   -EOPNOTSUPP	the card reaches the ring only through a bounce buffer
@@ -537,11 +545,11 @@ struct litepcie_export {
 
 /*
  * FEATURES: find out which version of this ABI the driver has, and which parts
- * of it work with this kernel and this card.  A program compares no versions
- * and needs no call that may fail: it looks at the flag of what it wants to
- * use.  Flags that this header does not name are those of a later driver.  A
- * driver from before this call fails with -ENOTTY.  The caller sets all fields to
- * 0, or the call fails with -EINVAL.
+ * of it work with this kernel and this card.  A program compares no versions and
+ * needs no call that may fail: it looks at the flag of what it wants to use.
+ * Flags that this header does not name are those of a later driver.  A driver
+ * from before this call fails with -ENOTTY.  The caller sets all fields to 0, or
+ * the call fails with -EINVAL.
  */
 struct litepcie_features {
 	__u32 version;			/* returned: LITEPCIE_VERSION of the driver */
@@ -553,10 +561,19 @@ struct litepcie_features {
 #define LITEPCIE_VERSION		1u
 
 #define LITEPCIE_FEATURE_HELD		(1ull << 0)	/* the calls ADVANCE and COUNTS work */
-#define LITEPCIE_FEATURE_MEMORY		(1ull << 1)	/* the call RING_MEMORY works */
-#define LITEPCIE_FEATURE_EXPORT		(1ull << 2)	/* the call EXPORT works */
 /*
- * the call PACKETS works: the card writes records, and the driver can use them
+ * the driver has the call RING_MEMORY, which may still fail with -EOPNOTSUPP on
+ * a host where the card needs bounce buffers
+ */
+#define LITEPCIE_FEATURE_MEMORY		(1ull << 1)
+/*
+ * the driver has the call EXPORT, which may still fail with -EOPNOTSUPP on a
+ * host where the card needs bounce buffers
+ */
+#define LITEPCIE_FEATURE_EXPORT		(1ull << 2)
+/*
+ * the call PACKETS takes flags and a flush time: the card writes records, and
+ * the driver can use them
  */
 #define LITEPCIE_FEATURE_PACKETS	(1ull << 3)
 /*
@@ -567,14 +584,14 @@ struct litepcie_features {
 
 /*
  * The part of one direction in a channel's status page, which every open file
- * may map for reading.  The counts begin with 0 at the start of a run and never
- * wrap.  The card has filled (c2h) or fetched (h2c) all buffers, or descriptors
- * of a write(), whose number, from 0 on, is below @buffers.
+ * may map for reading.  The counts begin with 0 at the start of a run.  The card
+ * has filled (c2h) or fetched (h2c) all buffers, or descriptors of a write(),
+ * whose number, from 0 on, is below @buffers.
  *
- * In a run of ADVANCE, read() or write(), a card that writes records also
- * writes the first 32 bytes of this struct itself.  They are then up to date
- * without a call or an interrupt.  In all other cases the driver writes them
- * when it has asked the card.  The words of these 32 bytes are little-endian,
+ * The first 32 bytes of this struct are the status line.  If the driver offers
+ * records, the card itself writes the line in runs of the kinds HELD and STREAM,
+ * so that a program needs no call to see progress.  Otherwise the driver writes
+ * the line when it has asked the card.  The words of the line are little-endian,
  * whether card or driver writes them.  The other words have the byte order of
  * the host.
  */
@@ -587,13 +604,14 @@ struct litepcie_status_way {
 	 */
 	__le64 buffers;
 	/*
-	 * how many of the buffers or descriptors that @buffers counts have missing
-	 * (h2c) or bad (c2h) data; 0 where the driver writes this line
+	 * how many of the buffers or descriptors that @buffers counts have
+	 * missing (h2c) or bad (c2h) data; 0 if the driver writes the status
+	 * line
 	 */
 	__le64 errors;
 	/*
-	 * device time in clock cycles at which the card wrote this status line;
-	 * 0: the driver wrote it
+	 * device time in clock cycles at which the card wrote the status line;
+	 * 0: the driver wrote or cleared the line
 	 */
 	__le64 time;
 	__u64 reserved[4];
@@ -603,7 +621,8 @@ struct litepcie_status_way {
 	 */
 	__u64 advanced;
 	/*
-	 * @run: LITEPCIE_RUN_; @error: error of the last run; both as in COUNTS
+	 * @run: kind of the present run, LITEPCIE_RUN_; @error: error of the
+	 * present or the last run, -errno or 0; both as in COUNTS
 	 */
 	__u32 run;
 	__s32 error;
@@ -618,11 +637,12 @@ struct litepcie_status {
 };
 
 /*
- * The part of one direction in the index page.  Each open file has an index
- * page of its own.  With RING_INDEXED the program writes to @software how many
- * buffers it is done with, and poll() compares that number with @buffers of the
- * status page.  c2h is readable while @software < @buffers, and h2c is writable
- * while @software < @buffers + the ring's count - 1.  A start of the direction
+ * The part of one direction in the index page.  Each open file has an index page
+ * of its own.  With RING_INDEXED the program writes to @software how many
+ * buffers it is done with, and poll() compares that number with @hardware, the
+ * count of COUNTS as of the last time that the driver asked the card.  While the
+ * direction runs, c2h is readable if @software < @hardware, and h2c is writable
+ * if @software < @hardware + the ring's count - 1.  A start of the direction
  * sets @software to 0.  The driver uses @software for these comparisons only, so
  * a wrong value harms only the program that wrote it.
  */
@@ -633,8 +653,8 @@ struct litepcie_index_way {
 
 struct litepcie_index {
 	/*
-	 * the program's counts: [LITEPCIE_WAY_H2C] for h2c, [LITEPCIE_WAY_C2H] for
-	 * c2h
+	 * the program's counts: [LITEPCIE_WAY_H2C] for h2c, [LITEPCIE_WAY_C2H]
+	 * for c2h
 	 */
 	struct litepcie_index_way way[2];
 };

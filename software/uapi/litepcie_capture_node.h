@@ -8,10 +8,10 @@
  * that block.
  *
  * The card writes frames as pcapng blocks to a ring in host memory.  Two counts
- * of bytes since the start are the whole protocol.  The card writes `position`
- * after the data: all bytes below it are whole blocks.  The host writes
- * `limit`: without the flag NEWEST the card writes no byte beyond it.  Both
- * only grow.
+ * of bytes since the start of a run are the whole protocol.  The card writes
+ * `position` after the data: all bytes below it are whole blocks.  The host
+ * writes `limit`: without the flag NEWEST the card writes no byte beyond it.
+ * During a run both only grow.
  *
  * A card has one queue or more, each with a ring.  A file's calls are about
  * queue 0, or about the one that QUEUE has chosen.  The file that calls RING or
@@ -27,15 +27,15 @@
  * another queue is closed, another file can take that queue once the run has
  * ended.
  *
- * read() of a file that has called RING fails with -EINVAL.  In other files it
- * uses a ring of the driver's.  It returns a page with the header of a pcapng
- * file, and then the blocks.  The first read() starts the queue as START does.
- * A read() waits for blocks, and gives their room back to the card.  With
- * O_NONBLOCK it fails with -EAGAIN instead of waiting.  After a STOP read()
- * returns what is left, and then 0.  When the card has been reset, read()
- * returns the blocks from before, and then fails with -EIO (-ENODEV, if the
- * card has gone).  poll() then says POLLERR, and also POLLIN until read() has
- * returned these blocks.
+ * read() of a file that has called RING fails with -EINVAL.  In other files
+ * read() uses a ring of the driver's, and returns 4 KiB with the header of a
+ * pcapng file, and then the blocks.  The first read() starts the queue as a
+ * START without flags does.  A read() waits for blocks, and gives their room
+ * back to the card.  With O_NONBLOCK it fails with -EAGAIN instead of waiting.
+ * After a STOP read() returns what is left, and then 0.  When the card has been
+ * reset, read() returns the blocks from before, and then fails with -EIO
+ * (-ENODEV, if the card has gone).  poll() then says POLLERR, and also POLLIN
+ * until read() has returned these blocks.
  *
  * Structures are padded by hand.  The caller sets reserved fields to 0, or the
  * call fails with -EINVAL.  Arguments of calls have the byte order of the host.
@@ -50,8 +50,8 @@
 
 /*
  * limits in bytes of a ring, an MBUF and a frame: LITEPCIE_CAPTURE_*_LEAST and
- * _MOST; and the most LITEPCIE_CAPTURE_PORTS, _QUEUES and _RULES of any card, the
- * words of a rule, and the entries of the spread
+ * _MOST; and the most LITEPCIE_CAPTURE_PORTS, _QUEUES and _RULES of any card,
+ * the words of a rule, and the entries of the spread
  */
 #include "litepcie_limits.h"
 #include "litepcie.h"
@@ -60,10 +60,10 @@
  * RING: take the file's queue, and give it a ring in the caller's own memory.
  *
  * The memory is pinned and charged as that of RING_MEMORY is (litepcie.h), until
- * the file is closed or gets another ring.  If the file of another queue than 0 is
- * closed during a run, the memory stays pinned until the run ends.  The card writes
- * to these physical pages even if the process unmaps them.  After a fork() the
- * child has copies.
+ * the file is closed or gets another ring.  If the file of another queue than 0
+ * is closed during that queue's run, the memory stays pinned until the run ends.
+ * The card writes to these physical pages even if the process unmaps them.
+ * After a fork() the child has copies of private pages.
  *
  *   @address		start of the memory, a multiple of the page size
  *   @bytes		size of the ring: a power of two, LITEPCIE_CAPTURE_RING_LEAST to
@@ -123,8 +123,10 @@ struct litepcie_capture_ring {
  *		already, or the file uses read()
  *   -EPERM	NET without CAP_NET_RAW
  *   -EOPNOTSUPP	NET, and the card has no net device whose frames it can copy
- *   -EIO		the card was reset while it captured, and STOP has not been called since;
- *		or the card does not stop, so bus mastering is off until it is reset
+ *   -EIO		the card was reset or slept while the queue ran or was ready, and STOP has
+ *		not been called since; or a part of the card does not stop, so bus
+ *		mastering is off until the card is reset; or the card does not set its
+ *		counts of frames to 0
  */
 struct litepcie_capture_start {
 	__u32 flags;
@@ -138,8 +140,9 @@ struct litepcie_capture_start {
 /* Flag of START: also record frames that their source has marked as bad. */
 #define LITEPCIE_CAPTURE_KEEP_BAD	1u
 /*
- * Flag of START: a frame for which the ring has no room waits on the card until
- * there is room.  Without the flag such a frame is lost.
+ * Flag of START: a frame for which the ring or the staging memory has no room
+ * waits on the card until there is room, or until the run is ended (STOP).
+ * Without the flag such a frame is lost.
  */
 #define LITEPCIE_CAPTURE_LOSSLESS	2u
 /*
@@ -154,19 +157,20 @@ struct litepcie_capture_start {
 #define LITEPCIE_CAPTURE_NET		8u
 
 /*
- * STOP: take no more frames.  When a STOP of queue 0 returns, all data and the
- * last status lines are in memory, and the card writes no more.  A STOP of a
- * queue that does not run only clears the error of a reset.
+ * STOP: take no more frames.  When a STOP of queue 0 has succeeded, all data and
+ * the last status lines are in memory, and the card writes no more.  A STOP of a
+ * queue that has not been started only clears the error of a reset or sleep.
  *
  * STOP of queue 0 waits for frames that LOSSLESS keeps on the card, as long as
- * the ring has room for them.  If the ring has no room for half a second, they
- * are lost and counted.
+ * the rings have room for them.  If a ring has no room and nothing is written
+ * for half a second, these frames are lost and counted.
  *
  * While queue 0 runs, STOP of another queue lets the card end that queue's MBUF
  * with a seal block.  All bytes below @position are then in memory.  The card
  * may still write beyond @position, up to the limit.
  *
- *   @position	returned: bytes in the ring since the start.  The caller sets it to 0.
+ *   @position	returned: position, in bytes since the start, up to which the ring has
+ *		data.  The caller sets it to 0.
  */
 struct litepcie_capture_stop {
 	__u64 position;
@@ -175,9 +179,9 @@ struct litepcie_capture_stop {
 
 /*
  * LIMIT: let the card write up to byte @limit of the run.  A @limit below the
- * last one is ignored.  The call fails with -EINVAL if the queue does not run, or
- * if @limit is more than the ring's size beyond the card's position.  With NEWEST
- * any @limit is accepted.
+ * last one is ignored.  The call fails with -EINVAL if the queue does not run or
+ * was started by read(), or if @limit is more than the ring's size beyond the
+ * card's position.  With NEWEST no @limit is too far beyond the position.
  */
 struct litepcie_capture_limit {
 	__u64 limit;
@@ -186,11 +190,11 @@ struct litepcie_capture_limit {
 
 /*
  * WAKE: ask for one wake-up when the queue's position has passed @position.  If
- * it has passed @position already, the wake-up comes at once.  At the wake-up
- * poll() says POLLIN, and the eventfd @fd is signalled (-1: no eventfd).  The
- * end of the run wakes the caller, too.  With a @position of 2^64 - 1 only the
- * end does.  If the queue does not run, the wake-up comes at once.  The call
- * fails with -EBUSY in a file that uses read().
+ * the queue's position has passed @position already, the wake-up comes at once.
+ * At the wake-up poll() says POLLIN, and the eventfd @fd is signalled (-1: no
+ * eventfd).  The end of the run is a wake-up, too.  A @position of 2^64 - 1 is
+ * never passed.  If the queue has not been started, the wake-up comes at once.
+ * The call fails with -EBUSY in a file that uses read().
  */
 struct litepcie_capture_wake {
 	__u64 position;
@@ -201,8 +205,9 @@ struct litepcie_capture_wake {
 /*
  * GENERATE: start the card's generator of frames from frame 0 on, or stop it
  * (@size 0).  gateware/capture/generator/Generator.scala describes its frames.
- * The caller must have queue 0, or the call fails with -EINVAL.  It fails with
- * -EBUSY if another file has queue 0, or if the last frame of an earlier GENERATE
+ * The caller must have queue 0.  The call fails with -EINVAL if the caller has
+ * no queue or another queue; and with -EBUSY if another file has the queue that
+ * the caller's calls are about, or if the last frame of an earlier GENERATE
  * waits for room in a ring.
  */
 struct litepcie_capture_generate {
@@ -217,16 +222,20 @@ struct litepcie_capture_generate {
 	__u32 reserved[3];
 };
 
-/* A number of frames, and the number of bytes in all of these frames together. */
+/*
+ * A number of frames, and the bytes that all of these frames had at their source
+ * together.
+ */
 struct litepcie_capture_account {
 	__u64 frames;
 	__u64 bytes;
 };
 
 /*
- * The counts of one port:
- *   @delivered		frames that were written to the ring
+ * The counts of the frames of one port in one queue since the start of the run:
+ *   @delivered		frames that were recorded in the ring
  *   @bad		frames that were dropped because their source has marked them as bad
+ *			and KEEP_BAD is off
  *   @lost_ring		frames that were lost because the ring had no room
  *   @lost_staging	frames that were lost because the staging memory on the card, in
  *			which a frame waits until it is written to the ring, had no room
@@ -236,8 +245,8 @@ struct litepcie_capture_port {
 };
 
 /*
- * INFO: describe the capture.  Every file may call it.  The driver reads @ask and
- * @reserved only, and fills in all other fields.
+ * INFO: describe the capture.  Every file may call it.  The driver reads @ask
+ * and @reserved only, and fills in all other fields.
  *
  *   @ask	LITEPCIE_CAPTURE_ASK_, or 0
  */
@@ -245,13 +254,16 @@ struct litepcie_capture_info {
 	__u32 ask;
 	__u32 reserved;
 	__u64 position;		/* bytes written since the start, by the card's last status line */
-	__u64 limit;
+	__u64 limit;		/* position up to which the card may write, except with NEWEST */
 	__u64 ring_bytes;	/* size of the queue's ring; 0: no file has the queue */
 	__u32 mbuf_bytes;
 	__u32 segment_bytes;
 	__u32 run;		/* state of the file's queue: LITEPCIE_CAPTURE_RUN_ */
 	__s32 error;		/* error that ended the queue's last run: -errno, or 0 */
-	/* flags of the last START of queue 0; @snap, too, is of that START */
+	/*
+	 * of the last start of queue 0, by START or read(): @flags:
+	 * LITEPCIE_CAPTURE_ flags; @snap: bytes to keep of a frame, 0: all
+	 */
 	__u32 flags;
 	__u32 snap;
 	__u32 generated;	/* frames that the generator has made since its start */
@@ -262,7 +274,10 @@ struct litepcie_capture_info {
 	/* number of the file's queue; @queues: how many queues the card has */
 	__u32 queue;
 	__u32 queues;
-	/* frames of the net device that the card could not copy to the capture in the last run */
+	/*
+	 * frames of the net device that the card could not copy to the capture
+	 * in the last run with the flag NET
+	 */
 	__u64 net_lost;
 	__u64 reserved2[2];
 	struct litepcie_capture_port port[LITEPCIE_CAPTURE_PORTS];
@@ -270,7 +285,7 @@ struct litepcie_capture_info {
 
 /*
  * Flag of INFO: fill in @port with the counts of the file's queue, all of one
- * moment.  The driver reads some 300 registers for that.
+ * moment.  The driver makes hundreds of register accesses for that.
  */
 #define LITEPCIE_CAPTURE_ASK_ACCOUNTS	1u
 
@@ -289,9 +304,10 @@ struct litepcie_capture_choice {
 };
 
 /*
- * SORT: set how the card chooses a frame's queue.  The call acts from the next
- * START of queue 0 until the file is closed, also after a reset or a sleep of the
- * card.  The caller must have queue 0.  Without SORT all frames go to queue 0.
+ * SORT: set how the card chooses a frame's queue.  The settings act from the
+ * next START of queue 0 until the file is closed or calls SORT again, also after
+ * a reset or a sleep of the card.  The caller must have queue 0.  Without SORT
+ * all frames go to queue 0.
  *
  *   @flags	LITEPCIE_CAPTURE_SORT_
  *   @rules	number of rules in use, from rule 0 on.  The first rule that matches a
@@ -299,15 +315,17 @@ struct litepcie_capture_choice {
  *   @rule	the words of each rule, as gateware/capture/queues/Rule.scala defines
  *		them
  *   @spread	the number of the queue for each entry, which is used for a frame
- *		unless its rule names a queue.  A frame's entry is the hash of its
- *		addresses and ports modulo the number of entries, or with SORT_BY_PORT
- *		the number of the card's port that the frame came from.
+ *		unless the rule that matches the frame names a queue or discards it.  A
+ *		frame's entry is the hash of its addresses and ports modulo the number of
+ *		entries, or with SORT_BY_PORT the number of the card's port that the frame
+ *		came from.
  *
  * Errors:
  *   -EINVAL	also: a rule or an entry names a queue that the card does not have, or
- *		the caller does not have queue 0
- *   -EBUSY	another file has queue 0, or the capture runs
- *   -EOPNOTSUPP	the card has one queue
+ *		the caller has no queue or another queue than 0
+ *   -EBUSY	another file has the queue that the caller's calls are about, or the
+ *		capture runs
+ *   -EOPNOTSUPP	the card has no rules, as a card with one queue has none
  */
 struct litepcie_capture_sort {
 	__u32 flags;
@@ -318,24 +336,29 @@ struct litepcie_capture_sort {
 };
 
 /*
- * Flags of SORT: ON: the card uses the rules and the spread.  BY_PORT: a frame's
- * entry of the spread is the number of the port that the frame came from.
+ * Flags of SORT: ON: the card uses the rules and the spread; without ON all
+ * frames go to queue 0.  BY_PORT: a frame's entry of the spread is the number of
+ * the port that the frame came from.
  */
 #define LITEPCIE_CAPTURE_SORT_ON	1u
 #define LITEPCIE_CAPTURE_SORT_BY_PORT	2u
 
 /*
- * DISCARDS: get the numbers of frames that rules have discarded, all of one
- * moment.  Each frame is counted twice: @account has first the counts for each
- * rule, then those for each port.  Every file may make this call.  The call fails
- * with -EOPNOTSUPP if the card has no rules.
+ * DISCARDS: get the numbers of frames that rules have discarded since the start,
+ * all of one moment.  Each of these frames is counted twice: @account has first
+ * the counts for each rule, then those for each port.  Every file may make this
+ * call.  The call fails with -EOPNOTSUPP if the card has no rules.
  */
 struct litepcie_capture_discards {
 	struct litepcie_capture_account account[LITEPCIE_CAPTURE_RULES +
 						LITEPCIE_CAPTURE_PORTS];
 };
 
-/* Values of @run: the queue is stopped; was started by START; was started by read() */
+/*
+ * States of a queue (@run).  REST: the queue is stopped.  RING: the queue was
+ * started by START.  READ: it was started by read().  A queue that was started
+ * may still wait for the start of queue 0.
+ */
 #define LITEPCIE_CAPTURE_RUN_REST	0u
 #define LITEPCIE_CAPTURE_RUN_RING	1u
 #define LITEPCIE_CAPTURE_RUN_READ	2u
@@ -343,18 +366,20 @@ struct litepcie_capture_discards {
 /*
  * The status page, which every file may map for reading: an array with an
  * element for each queue.  The card writes the first 32 bytes of an element, the
- * status line, after the data that the line counts.  The driver writes the rest,
- * in the byte order of the host.
+ * status line, after the data that the line counts.  The driver clears the line
+ * before a start, and writes the rest of the element, in the byte order of the
+ * host.
  */
 struct litepcie_capture_status {
 	__le64 position;	/* bytes written since the start; these are whole blocks */
 	__le64 records;		/* number of records (frames) written since the start */
-	__le64 lost;		/* frames lost since the start: no room in ring or staging memory */
+	/* frames of the queue lost since the start: no room in ring or staging memory */
+	__le64 lost;
 	__le64 time;		/* device time in ns at which the card wrote this line */
-	__u64 limit;		/* position in bytes up to which the card may write */
+	__u64 limit;		/* position up to which the card may write, except with NEWEST */
 	/*
-	 * @run: state of the queue; @error: error of its last run; both as in
-	 * INFO
+	 * @run: state of the queue, LITEPCIE_CAPTURE_RUN_; @error: error that
+	 * ended the queue's last run, -errno or 0; both as in INFO
 	 */
 	__u32 run;
 	__s32 error;

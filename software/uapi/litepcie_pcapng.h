@@ -22,8 +22,8 @@
 #include "litepcie_limits.h"
 
 /*
- * The functions with @to write to zeroed memory at *@to, and move *@to behind
- * what they wrote.
+ * The functions of this file with an argument @to write to zeroed memory at
+ * *@to, and move *@to behind what they wrote.
  */
 
 static inline void litepcie_pcapng_word(__u8 **to, __u32 value)

@@ -6,9 +6,9 @@
  * Runs the card's capture block, which writes frames as pcapng blocks to rings in host memory.
  * gateware/capture/README.md describes the block.
  *
- * The rings' memory may be freed only after litepcie_capture_halt() has returned.  The card has
- * then written its last blocks, and after them its last status lines, or can write to no memory at
- * all.
+ * The rings of a run may be freed only after litepcie_capture_halt() has returned.  Then the card
+ * has written its last blocks, and after them its last status lines, or bus mastering is off, or
+ * the card is lost.
  */
 
 #include <linux/delay.h>
@@ -43,9 +43,8 @@ static u32 control_of(u32 flags)
 /*
  * Ask the card for an interrupt when the queue's position has passed *@position.  *@position is
  * loaded with the lock held: otherwise a thread that was delayed could replace the later position
- * of another thread.  For U64_MAX, U64_MAX - 1 is stored, which no queue passes: such a caller is
- * woken at the end of the run only, and U64_MAX in queue->wake keeps its meaning that no position
- * was asked for.
+ * of another thread.  For U64_MAX, U64_MAX - 1 is stored, which no queue passes, since U64_MAX in
+ * queue->wake means that no position was asked for.
  */
 void litepcie_capture_arm(struct litepcie_capture_queue *queue, const u64 *position)
 {
@@ -80,7 +79,8 @@ void litepcie_capture_watch(struct work_struct *work)
 
 /*
  * Returns true if the limit of some queue lets the card begin no further MBUF (one of the equal
- * parts of a ring), so a frame may wait for room.
+ * parts of a ring), so a frame may wait for room.  A queue that takes no part in the run has the
+ * limit 0.
  */
 static bool is_full(struct litepcie_capture *capture)
 {
@@ -95,10 +95,10 @@ static bool is_full(struct litepcie_capture *capture)
 
 /*
  * Returns true if the capture block is idle and the last status lines have arrived.  *@sum gets the
- * sum of the positions that the card has reached in all queues.  The block says that it is idle
- * once it has handed its last write to the endpoint, so the status lines may arrive later.  A queue
- * that takes no part in the run has no status line.  A @status of all ones says nothing about the
- * block, since a read that the root port has given up returns all ones.
+ * sum of the positions that the card has reached in all queues.  The last status lines may arrive
+ * in host memory after the block has said that it is idle.  No status line is awaited from a queue
+ * that takes no part in the run.  A @status of all ones says nothing about the block, since a read
+ * that the root port has given up returns all ones.
  */
 static bool is_at_rest(struct litepcie_capture *capture, u32 status, u64 *sum)
 {
@@ -163,7 +163,7 @@ int litepcie_capture_halt(struct litepcie_capture *capture, u32 control)
 	put(capture, 0, 0);
 	/*
 	 * If the card still sorted frames by the rules of this run, a later run with
-	 * LITEPCIE_CAPTURE_NEWEST, which ignores limits, would write to the rings of this run.
+	 * LITEPCIE_CAPTURE_NEWEST, which ignores limits, could write to the rings of this run.
 	 */
 	if (capture->sorter)
 		litepcie_sorter_put(capture, LITEPCIE_CAPTURE_QUEUES_CONTROL, 0);
@@ -180,10 +180,10 @@ static void set_run(struct litepcie_capture_queue *queue, u32 run, int error)
 
 	spin_lock_irq(&queue->wait.lock);
 	WRITE_ONCE(queue->error, error);
-	/* A read() that sees that the run has ended also sees why. */
+	/* A read() that sees that the run has ended also sees @error. */
 	smp_store_release(&queue->run, run);
 	queue->status->error = error;
-	/* A program that sees in the status page that a run has ended also sees why. */
+	/* A program that sees in the status page that the run has ended also sees @error. */
 	smp_store_release(&queue->status->run, run);
 	litepcie_queue_tell(queue, true);
 	spin_unlock_irq(&queue->wait.lock);
@@ -211,7 +211,10 @@ int litepcie_capture_finish(struct litepcie_capture *capture, int error, bool li
 		litepcie_cause_enable(capture->card, capture->cause, false);
 	}
 	capture->running = false;
-	/* A queue that was started for a later run keeps its state, unless there is an error. */
+	/*
+	 * A queue that was started, but takes no part in this run, stays ready for the next run,
+	 * unless there is an error.
+	 */
 	for (queue = capture->queue; queue; queue = litepcie_queue_after(queue)) {
 		if (queue->run && (queue->used || error))
 			set_run(queue, LITEPCIE_CAPTURE_RUN_REST, error);
@@ -223,9 +226,9 @@ int litepcie_capture_finish(struct litepcie_capture *capture, int error, bool li
 /*
  * End a queue's part of the run, which goes on for the other queues.  The card ends the queue's
  * MBUF, and *@end gets the position at the end of that MBUF.  If the queue takes no part in the
- * run, *@end gets its position.  The ring must stay until the run ends, since the card goes on to
- * write to it, up to the limit.  Returns -ENODEV if the card is lost, or -EIO if the card does not
- * end the MBUF.
+ * run, *@end gets the queue's position.  The ring must stay until the run ends, since the card goes
+ * on to write to the ring, up to the limit.  Returns 0, -ENODEV if the card is lost, or -EIO if the
+ * card does not end the MBUF.
  */
 int litepcie_capture_part(struct litepcie_capture_queue *queue, u64 *end)
 {
@@ -319,8 +322,8 @@ static int clear(struct litepcie_capture *capture)
 }
 
 /*
- * Let the card write the queue's ring up to position @limit.  A limit that is not beyond the last
- * one is ignored.
+ * Let the card write to the queue's ring up to position @limit.  A limit that is not beyond the
+ * last one of the run is ignored.
  */
 void litepcie_capture_allow(struct litepcie_capture_queue *queue, u64 limit)
 {
@@ -415,11 +418,12 @@ static int begin_all(struct litepcie_capture *capture, const struct litepcie_cap
 }
 
 /*
- * Start a run of kind @run in the queue's ring.  A queue other than 0 only gets ready: START of
+ * Start a run of kind @run in the queue's ring.  A queue other than 0 only gets ready: the start of
  * queue 0 begins the run of queue 0 and of all queues that are ready.  The caller has checked
- * @start, and is between litepcie_enter() and litepcie_exit().  Returns -EBUSY if the capture runs,
- * -EIO if a part of the card does not stop or clear its counts, -EINVAL if the queues cannot run
- * together, or -ENODEV if the card is lost.
+ * @start, and is between litepcie_enter() and litepcie_exit().  Returns -EBUSY if the capture runs;
+ * -EIO if the capture does not stop first or does not clear its counts, or if a part of the card
+ * has failed to stop before; -EINVAL if the queues cannot run together; or -ENODEV if the card is
+ * lost.
  */
 int litepcie_capture_begin(struct litepcie_capture_queue *queue,
 			   const struct litepcie_capture_start *start, u32 run)

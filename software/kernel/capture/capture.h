@@ -9,17 +9,17 @@
  * capture_owner.c handles the owners of queues and their rings.  capture_node.c has the device
  * node, capture_calls.c its ioctl() and capture_read.c its read().
  *
- * The block has one queue or more, each with a ring.  All queues run together: START of queue 0
- * starts them, and STOP of queue 0 or the close() of its file stops them, since the card has one
- * bit that starts and stops all queues.
+ * The block has one queue or more, each with a ring.  The card has one bit that starts and stops
+ * all queues.  START or the first read() of queue 0 starts queue 0 and all queues that are ready.
+ * STOP of queue 0 and the close() of its file stop all queues.
  *
  * capture_calls.c, capture_node.c and capture_read.c call litepcie_enter() before they call a
  * function of another file that accesses registers.  litepcie_capture_use_memory() and
  * litepcie_capture_leave() call litepcie_enter() themselves.  pci.c calls the functions that are
- * declared in card.h, and these work without litepcie_enter().
+ * declared in card.h, and these work without litepcie_enter(), as the watchdog does.
  *
  * Locks, outermost first, in the order of card.h:
- *   file->io		held by a read() of the file, also while it copies
+ *   file->io		held by a read() of the file while it copies, but not while it waits
  *   card->live
  *   capture->mutex	protects owners, rings, start, stop, and the registers with counts of frames
  *   card->master_lock
@@ -44,19 +44,25 @@ struct litepcie_capture_queue {
 
 	/* capture->mutex protects @owner to @limit; poll() reads @owner without it */
 	struct litepcie_capture_file	*owner;
-	/* the queue's ring, mapped for the card; NULL: none */
+	/* the queue's ring, mapped for the card until the card is unbound; NULL: none */
 	struct litepcie_ring		*ring;
 	/* true: the card may write to @ring until the run of all queues stops */
 	bool				used;
 	/*
-	 * arguments of the queue's last START: @flags: LITEPCIE_CAPTURE_ flags; @first: the first
-	 * limit in bytes
+	 * of the queue's last start, by START or read(): @flags: LITEPCIE_CAPTURE_ flags; @first:
+	 * the first limit in bytes
 	 */
 	u32				flags;
 	u64				first;
-	/* error (-errno) that ended the queue's last run, or 0; may be read without a lock */
+	/*
+	 * error (-errno) that ended the queue's last run; 0: none, or STOP has cleared it; may be
+	 * read without a lock
+	 */
 	int				error;
-	/* position in bytes up to which the card may write; may be read without a lock */
+	/*
+	 * position in bytes up to which the card may write, unless the run has the flag NEWEST; may
+	 * be read without a lock
+	 */
 	u64				limit;
 
 	/* lock: wait.lock protects the fields from @wait to @event */
@@ -72,7 +78,8 @@ struct litepcie_capture_queue {
 	 * signalled; U64_MAX: no position was asked for
 	 */
 	u64				wake;
-	struct eventfd_ctx		*event;	/* eventfd of WAKE, or NULL */
+	/* eventfd that the queue's last WAKE has set; NULL: none */
+	struct eventfd_ctx		*event;
 };
 
 struct litepcie_capture {
@@ -85,12 +92,18 @@ struct litepcie_capture {
 	/* capability entry of the block CAPTURE_NET; NULL: no net device can be captured */
 	const struct litepcie_block	*net;
 	void __iomem			*net_regs;
-	/* interrupt cause: a queue's position has passed its register `wake` */
+	/*
+	 * number of the capture's interrupt cause, which the card raises when the position of a
+	 * queue has passed the value of the queue's register `wake`
+	 */
 	u32				cause;
 	struct device			dev;
 	struct cdev			cdev;
 	char				irq_name[32];
-	/* the status page and its DMA address; @able: the page is mapped for DMA by the card */
+	/*
+	 * the status page and its DMA address; @able: the page is mapped for the card, which can
+	 * write to it without a bounce buffer, so that frames can be captured
+	 */
 	struct litepcie_capture_status	*status;
 	dma_addr_t			status_dma;
 	bool				able;
@@ -101,14 +114,18 @@ struct litepcie_capture {
 	/* lock: protects the fields from @running to @sort */
 	struct mutex			mutex;
 	bool				running;
-	u32				mbuf_bytes;	/* size of an MBUF, the same in all rings */
 	/*
-	 * arguments of queue 0's last START: @flags: LITEPCIE_CAPTURE_ flags; @snap: bytes to keep
-	 * of each frame, 0: all
+	 * bytes of an MBUF, one of the equal parts of a ring that the card fills one after the
+	 * other; the same in the rings of all queues
+	 */
+	u32				mbuf_bytes;
+	/*
+	 * of queue 0's last start, by START or read(): @flags: LITEPCIE_CAPTURE_ flags; @snap:
+	 * bytes to keep of each frame, 0: all
 	 */
 	u32				flags;
 	u32				snap;
-	/* argument of queue 0's last LITEPCIE_IOCTL_CAPTURE_SORT; flags 0: frames are not sorted */
+	/* argument of the last LITEPCIE_IOCTL_CAPTURE_SORT; flags 0: all frames go to queue 0 */
 	struct litepcie_capture_sort	sort;
 
 	struct delayed_work		watchdog;	/* runs litepcie_capture_watch() */
@@ -125,15 +142,21 @@ struct litepcie_capture_file {
 	 */
 	struct litepcie_capture_queue *queue;
 	/*
-	 * lock: held by a read() of the file; protects @at and @header_at.  poll() reads them,
-	 * @header and @wake without a lock.
+	 * lock: held by a read() of the file while it copies; protects @at and @header_at.  poll()
+	 * reads these two fields, @header and @wake without a lock.
 	 */
 	struct mutex		io;
-	/* page with the pcapng header that read() returns first; NULL until the first read() */
+	/*
+	 * page with the pcapng header that read() returns first; NULL until a read() has started
+	 * the queue
+	 */
 	u8			*header;
 	size_t			header_at;	/* bytes of the header that read() has returned */
 	u64			at;		/* bytes of the ring that read() has returned */
-	/* @position of the file's last WAKE: poll() reports POLLIN once the card has passed it */
+	/*
+	 * position in bytes of the file's last WAKE, or 0 after a later START: poll() of a file
+	 * that does not use read() reports POLLIN once the card has passed this position
+	 */
 	u64			wake;
 };
 

@@ -5,8 +5,8 @@
  *
  * Handles ioctl() of the capture's device node, as documented in uapi/litepcie_capture_node.h.
  *
- * A file's queue is read with capture->mutex held, since another thread may choose another queue
- * for the file until the file has taken one.
+ * capture->mutex is held while a call uses the file's queue, since another thread may choose
+ * another queue for the file until the file has taken one.
  */
 
 #include <linux/slab.h>
@@ -16,10 +16,10 @@
 /* The calls of a file, each with its own argument ------------------------- */
 
 /*
- * LITEPCIE_IOCTL_CAPTURE_LIMIT: let the card write up to a position of the ring.  Returns -EINVAL
- * if the queue takes no part in a run or its file uses read(), or if NEWEST is off and the limit is
- * further ahead of the card's position than the ring has bytes.  Other errors are those of
- * litepcie_capture_check_owner().
+ * LITEPCIE_IOCTL_CAPTURE_LIMIT: let the card write up to a position of the run.  Returns -EINVAL
+ * if a reserved field is not 0, if the queue takes no part in a run or was started by read(), or if
+ * NEWEST is off and the limit is further ahead of the card's position than the ring has bytes.
+ * Other errors are those of litepcie_capture_check_owner().
  */
 static int set_limit(struct litepcie_capture_file *file,
 		     const struct litepcie_capture_limit *wanted)
@@ -66,7 +66,8 @@ static int arm(struct litepcie_capture_file *file, u64 position, struct eventfd_
 		spin_unlock_irq(&queue->wait.lock);
 		litepcie_capture_arm(queue, &file->wake);
 		/*
-		 * A queue that does not run raises no interrupt, so this call signals the eventfd.
+		 * A queue that has not been started raises no interrupt, so this call wakes the
+		 * waiting threads and signals the eventfd.
 		 */
 		if (!queue->run)
 			litepcie_queue_news(queue);
@@ -248,8 +249,8 @@ static int run_call(struct litepcie_capture_file *file, unsigned int cmd, void *
 }
 
 /*
- * ioctl() of the capture's node.  Arguments of at most 48 bytes are copied to the stack: those of
- * the calls that a program makes often.
+ * ioctl() of the capture's node.  Arguments of at most 48 bytes are copied to the stack, among them
+ * those of LIMIT and WAKE, which a program calls often.
  */
 long litepcie_capture_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {

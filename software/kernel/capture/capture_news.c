@@ -36,8 +36,8 @@ void litepcie_queue_tell(struct litepcie_capture_queue *queue, bool ended)
 }
 
 /*
- * Wake the threads that wait for the queue: its run has ended, it has lost its owner or does not
- * run, or the card's state has changed.
+ * Wake the threads that wait for the queue, since its run has ended, it has lost its owner, WAKE
+ * was called while the queue is stopped, or the card's state has changed.
  */
 void litepcie_queue_news(struct litepcie_capture_queue *queue)
 {

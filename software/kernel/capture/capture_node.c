@@ -3,8 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Creates /dev/litepcieN-capture if the card has a capture block, and handles open(), close(),
- * poll() and mmap() of its files, as documented in uapi/litepcie_capture_node.h.
+ * Creates /dev/litepcieN-capture if the card has a capture block that the driver can use, and
+ * handles open(), close(), poll() and mmap() of its files, as documented in
+ * uapi/litepcie_capture_node.h.
  */
 
 #include <linux/mm.h>
@@ -47,9 +48,9 @@ static int capture_release(struct inode *inode, struct file *filp)
 }
 
 /*
- * Returns true if there is new data for @file, which owns @queue.  If the file uses read(), new
- * data are bytes that read() has not returned yet.  Otherwise they are bytes beyond the position of
- * the file's last WAKE.
+ * Returns true if @file, which owns @queue, has new data.  If the file uses read(), new data are
+ * bytes that read() has not returned yet.  Otherwise new data are bytes beyond the position of the
+ * file's last WAKE.
  */
 static bool has_bytes(const struct litepcie_capture_file *file,
 		      const struct litepcie_capture_queue *queue)
@@ -63,8 +64,8 @@ static bool has_bytes(const struct litepcie_capture_file *file,
 }
 
 /*
- * Returns true if poll() must report that @file is readable: there is new data for @file, its run
- * has ended, or no file has the queue, so that read() would start a capture.
+ * Returns true if poll() must report that @file is readable: the file has the queue, and there is
+ * new data or the queue is stopped; or no file has the queue, so that read() may take the queue.
  */
 static bool has_news(const struct litepcie_capture_file *file,
 		     const struct litepcie_capture_queue *queue)
@@ -90,17 +91,18 @@ static __poll_t events_of_error(const struct litepcie_capture_file *file,
 		return events;
 	if (READ_ONCE(queue->error))
 		events |= EPOLLERR;
-	/* read() still returns what the card wrote before the error. */
+	/* read() still returns the blocks that the card wrote before the error. */
 	if (events && READ_ONCE(file->header) && has_bytes(file, queue))
 		events |= EPOLLIN | EPOLLRDNORM;
 	return events;
 }
 
 /*
- * Let poll() be woken by the file's queue.  A file that has no queue yet may choose another one,
- * and an epoll asks only once what to wait for.  So until the file has a queue, it is woken by all
- * queues.  Returns the queue that was the file's choice when the function was called.  poll()
- * reports on that queue, even if another thread has chosen another one meanwhile.
+ * Let poll() be woken by the file's queue.  A file that owns no queue yet may choose another one,
+ * and an epoll is added only once to the queues of waiting threads.  So until the file owns a
+ * queue, poll() is woken by all queues of the capture.  Returns the queue that was the file's
+ * choice when the function was called.  poll() reports on that queue, even if another thread has
+ * chosen another one meanwhile.
  */
 static struct litepcie_capture_queue *wait_for_queues(struct file *filp,
 						      struct poll_table_struct *table)

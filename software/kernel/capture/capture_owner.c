@@ -8,9 +8,9 @@
  * A queue belongs to one open file, or to none.  A file takes a queue by giving it a ring in the
  * program's memory (LITEPCIE_IOCTL_CAPTURE_RING), or by read(), for which the driver makes a ring.
  * The file keeps the queue until the file is closed.  The queue's ring is mapped for the card from
- * its making until it is dropped.  If the file is closed while the card is being reset or does not
- * answer, the card may still write to the ring.  So the ring stays until the card is reset, removed
- * or unbound.
+ * its making until the ring is dropped or the card is unbound.  If the file is closed while the
+ * card is being reset, sleeps or does not answer, the card may still write to the ring.  So the
+ * ring stays until the card answers again after a reset or sleep, or is unbound.
  *
  * The file that has queue 0 starts and stops the capture, and sets the rules and the table (spread)
  * by which frames get to queues.  If the file of another queue is closed while the capture runs,
@@ -26,7 +26,7 @@
 /* size in bytes of the ring that the driver makes for read(), and of each MBUF of this ring */
 #define READ_RING	SZ_4M
 #define READ_MBUF	SZ_64K
-/* time in us for which records wait on the card for further ones, in a run by read() */
+/* longest time in us for which records wait on the card for further ones, in a run by read() */
 #define READ_WAIT_US	1
 
 #define WAIT_CYCLES_MOST	(BIT(LITEPCIE_CAPTURE_WAIT_BITS) - 1)
@@ -35,8 +35,8 @@
 
 /*
  * Drop the queue's ring.  The card must not write to the ring any more: the capture is stopped, or
- * the queue takes no part in the run.  The ring's DMA mapping ends here, since it must not outlive
- * the device.
+ * the queue takes no part in the run.  The ring is unmapped from the card, since a DMA mapping must
+ * not outlive the device.
  */
 static void drop_ring(struct litepcie_capture_queue *queue)
 {
@@ -78,9 +78,9 @@ static struct litepcie_geometry shape_of(const struct litepcie_capture *capture,
 }
 
 /*
- * Returns 0 if litepcie_capture_map() has mapped the status page for the card, and -EOPNOTSUPP
- * otherwise.  Then nothing can be captured: the card needs bounce buffers, no DMA address was free,
- * or the host is big-endian.
+ * Returns 0 if litepcie_capture_map() has mapped the status page for the card.  Returns -EOPNOTSUPP
+ * if it has not, since the card needs bounce buffers, no DMA address was free, or the host is
+ * big-endian.  Then nothing can be captured.
  */
 static int check_able(const struct litepcie_capture *capture)
 {
@@ -219,8 +219,9 @@ int litepcie_capture_use_memory(struct litepcie_capture_file *file,
 /* Start and stop of a queue by the file that has it ----------------------- */
 
 /*
- * Returns 0 if @file has its queue, and the queue's last run did not end with an error.  Otherwise
- * returns that error, -EBUSY if another file has the queue, or -EINVAL if no file has it.
+ * Returns 0 if @file has its queue, and the queue's last run did not end with an error, or STOP has
+ * cleared that error.  Otherwise returns that error, -EBUSY if another file has the queue, or
+ * -EINVAL if no file has the queue.
  */
 int litepcie_capture_check_owner(const struct litepcie_capture_file *file)
 {
@@ -237,7 +238,7 @@ int litepcie_capture_check_owner(const struct litepcie_capture_file *file)
 
 /*
  * Returns 0 if @file has queue 0, and so may set what all queues have in common.  Returns -EINVAL
- * for another queue, and the errors of litepcie_capture_check_owner().
+ * if @file has another queue, or an error of litepcie_capture_check_owner().
  */
 int litepcie_capture_check_first(const struct litepcie_capture_file *file)
 {
@@ -274,9 +275,9 @@ static int check_net(const struct litepcie_capture *capture, u32 flags)
 }
 
 /*
- * LITEPCIE_IOCTL_CAPTURE_START: start the file's queue.  Returns -EBUSY if the queue runs or the
- * file uses read(), -EINVAL if @start is not valid, and the errors of
- * litepcie_capture_check_owner(), check_net() and litepcie_capture_begin().
+ * LITEPCIE_IOCTL_CAPTURE_START: start the file's queue.  Returns 0, -EBUSY if the queue was started
+ * already or the file uses read(), -EINVAL if @start is not valid, or an error of
+ * litepcie_capture_check_owner(), check_net() or litepcie_capture_begin().
  */
 int litepcie_capture_start_file(struct litepcie_capture_file *file,
 				const struct litepcie_capture_start *start)
@@ -301,8 +302,9 @@ int litepcie_capture_start_file(struct litepcie_capture_file *file,
 }
 
 /*
- * End the part that @queue has in a run.  Queue 0 ends the run of all queues.  @live and @patient
- * are those of litepcie_capture_finish().  *@position gets the end of what the card has written.
+ * End the part that @queue has in a run.  For queue 0 the run of all queues ends.  @live and
+ * @patient are those of litepcie_capture_finish().  *@position gets the position up to which the
+ * ring has data.
  */
 static int end_run(struct litepcie_capture_queue *queue, bool live, bool patient, u64 *position)
 {
@@ -321,9 +323,9 @@ static int end_run(struct litepcie_capture_queue *queue, bool live, bool patient
 }
 
 /*
- * LITEPCIE_IOCTL_CAPTURE_STOP: end the queue's run and clear its error.  Returns -EBUSY if another
- * file has the queue, and the errors of a card that does not stop.  If no file has the queue,
- * nothing is done.
+ * LITEPCIE_IOCTL_CAPTURE_STOP: end the queue's run and clear its error.  If no file has the queue,
+ * nothing is done.  Returns 0, -EINVAL if a field of @stop is not 0, -EBUSY if another file has the
+ * queue, or -EIO or -ENODEV if the card does not stop.
  */
 int litepcie_capture_stop_file(struct litepcie_capture_file *file,
 			       struct litepcie_capture_stop *stop)
@@ -349,8 +351,8 @@ int litepcie_capture_stop_file(struct litepcie_capture_file *file,
 
 /*
  * For read(): make @file the owner of its queue, with a ring of the driver's, and start the queue.
- * Returns -EINVAL if the file has a ring of its own, -EBUSY if another file has the queue or the
- * capture runs, or the error of the ring or the start.
+ * Returns 0, -EINVAL if the file has a ring of its own, or an error of may_take(),
+ * litepcie_ring_alloc() or litepcie_capture_begin().
  */
 int litepcie_capture_take_to_read(struct litepcie_capture_file *file)
 {
@@ -387,9 +389,9 @@ int litepcie_capture_take_to_read(struct litepcie_capture_file *file)
 /* The end of an open file, and of the card -------------------------------- */
 
 /*
- * Take the queue from its owner.  @stopped says that the card is known not to write to the ring any
- * more, so the ring is dropped.  Otherwise a ring that is mapped for the card stays, since the card
- * may still write to it.
+ * Take the queue from its owner.  If @stopped is true, the card is known not to write to the ring
+ * any more, so the ring is dropped.  Otherwise a ring that is mapped for the card stays, since the
+ * card may still write to it.
  */
 static void forget_owner(struct litepcie_capture_queue *queue, bool stopped)
 {
@@ -417,10 +419,11 @@ static void forget_owner(struct litepcie_capture_queue *queue, bool stopped)
 }
 
 /*
- * For a file that is being closed: end its part of the capture, and free its ring.  No program will
- * give room in this ring back to the card any more, so no frame may wait for room there.  If the
- * run of the other queues goes on, the card writes over the ring's old data, and the ring stays
- * until the run ends.
+ * For a file that is being closed: if the file has a queue, take the queue from the file.  For
+ * queue 0 the run of all queues ends.  The run of another queue goes on.  No program gives room in
+ * that queue's ring back to the card any more, and no frame may wait for such room.  So the queue
+ * gets a limit without end: the card writes over the ring's old data, and the ring stays until the
+ * run ends.
  */
 void litepcie_capture_leave(struct litepcie_capture_file *file)
 {
@@ -451,8 +454,8 @@ void litepcie_capture_leave(struct litepcie_capture_file *file)
 }
 
 /*
- * End the run with @error and wake the waiting threads, because the hardware is about to go or has
- * gone.  The caller has made sure that litepcie_enter() fails.
+ * End the run of all queues with @error and wake the waiting threads, because the card is being
+ * reset, put to sleep, shut down or removed.  The caller has made sure that litepcie_enter() fails.
  */
 void litepcie_capture_abort(struct litepcie *card, int error)
 {
@@ -471,7 +474,7 @@ void litepcie_capture_abort(struct litepcie *card, int error)
 
 /*
  * Stop the capture block at the probe, or when the card answers again after a reset or sleep.
- * Returns an error if the block does not stop, and then the card cannot be used.
+ * Returns 0 or an error of litepcie_capture_halt(), after which the caller gives up the card.
  */
 int litepcie_capture_settle(struct litepcie *card)
 {
@@ -490,7 +493,10 @@ int litepcie_capture_settle(struct litepcie *card)
 	return err;
 }
 
-/* Unmap the rings and the status page from the card, which is stopped and is being unbound. */
+/*
+ * Unmap the rings and the status page from the card, which is stopped.  The driver is letting go of
+ * the card, or its probe has failed.
+ */
 void litepcie_capture_unmap(struct litepcie *card)
 {
 	struct litepcie_capture *capture = card->capture;

@@ -3,9 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Implements read() of the capture's node: a page with the header of a pcapng file, and then the
- * pcapng blocks that the card writes to a ring of the driver's.  So
- * `cat /dev/litepcie0-capture | wireshark -k -i -` shows the frames.
+ * Implements read() of the capture's node, which returns the header of a pcapng file
+ * (LITEPCIE_CAPTURE_HEADER_BYTES), and then the pcapng blocks that the card writes to a ring of the
+ * driver's.  So `cat /dev/litepcie0-capture | wireshark -k -i -` shows the frames.
  *
  * read() returns no byte beyond the position in the status line, since the ring's memory there
  * holds older data.
@@ -76,8 +76,8 @@ static ssize_t copy_header(struct litepcie_capture_file *file, struct iov_iter *
 
 /*
  * Copy new data of the ring, up to the card's position, as far as @to has room.  Returns the number
- * of bytes copied, or -EFAULT.  The owner's ring stays while the file is open and reads, so no lock
- * is needed.
+ * of bytes copied, or -EFAULT.  The ring of a file that uses read() stays until the file is closed,
+ * so capture->mutex is not needed.
  */
 static ssize_t copy_blocks(struct litepcie_capture_file *file, struct iov_iter *to)
 {
@@ -104,8 +104,8 @@ static ssize_t copy_blocks(struct litepcie_capture_file *file, struct iov_iter *
 /*
  * Give the room of data that the program has read back to the card, an eighth of the ring at a
  * time.  If litepcie_enter() fails, nothing is done: the run is about to end, and a read() that
- * finds no more data returns an error.  The ring belongs to the file, and the caller holds
- * file->io, so the ring's fields need no lock.
+ * finds no more data returns an error.  The caller holds file->io.  The ring belongs to the file
+ * until the file is closed, so its fields are read without capture->mutex.
  */
 static void give_room(struct litepcie_capture_file *file)
 {
@@ -182,7 +182,10 @@ static int wait_for_more(struct litepcie_capture_file *file)
 	return 0;
 }
 
-/* read(): returns the number of bytes, 0 if the run was stopped and all was read, or -errno. */
+/*
+ * read(): returns the number of bytes, or -errno.  Returns 0 if the run was stopped and all was
+ * read, or for a length of 0.
+ */
 ssize_t litepcie_capture_read_iter(struct kiocb *iocb, struct iov_iter *to)
 {
 	struct litepcie_capture_file *file = iocb->ki_filp->private_data;

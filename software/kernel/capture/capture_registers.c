@@ -7,8 +7,8 @@
  *
  * Some registers belong to the queue whose number is in the register `select`.  The functions whose
  * names begin with litepcie_queue_ read and write these registers.  Each of these functions first
- * writes its queue's number to `select`, if the card has several queues, and holds select_lock
- * until its last access.
+ * writes its queue's number to `select`, if the card has the block CAPTURE_QUEUES, and holds
+ * select_lock until its last access.
  */
 
 #include <linux/delay.h>
@@ -87,8 +87,9 @@ u32 litepcie_capture_net_lost(struct litepcie_capture *capture)
 /* Registers of the selected queue ----------------------------------------- */
 
 /*
- * Take select_lock and select @queue.  Interrupts are off until end(), since callers may hold a
- * wait.lock, which the interrupt handler takes, too.
+ * Take select_lock, and write @queue's number to the register `select`.  Interrupts are off until
+ * end(): select_lock is also taken with a queue's wait.lock held, and the interrupt handler takes
+ * wait.lock, too.
  */
 static unsigned long begin(struct litepcie_capture_queue *queue)
 	__acquires(&queue->capture->select_lock)
@@ -248,7 +249,8 @@ bool litepcie_capture_is_usable(const struct litepcie_block *block)
 
 /*
  * Returns the capability entry of the block CAPTURE_QUEUES, which has the registers for several
- * queues.  Returns NULL if the card has none that the driver knows.  Queue 0 is then the only one.
+ * queues.  Returns NULL if the card has no such block that the driver can use.  The driver then
+ * uses queue 0 only.
  */
 const struct litepcie_block *litepcie_capture_find_sorter(struct litepcie *card)
 {
@@ -273,7 +275,7 @@ const struct litepcie_block *litepcie_capture_find_sorter(struct litepcie *card)
 
 /*
  * Returns the capability entry of the block CAPTURE_NET, by which the frames of the card's net
- * device are captured.  Returns NULL if the card has none that the driver knows.
+ * device are captured.  Returns NULL if the card has no such block that the driver can use.
  */
 const struct litepcie_block *litepcie_capture_find_net(struct litepcie *card)
 {

@@ -41,8 +41,9 @@ static bool is_sort(const struct litepcie_capture *capture,
 
 /*
  * Store the rules and the spread (a table of queues) of @wanted, by which frames get to the queues
- * from the next start on.  Returns -EOPNOTSUPP if the card has one queue, -EBUSY while the capture
- * runs, or -EINVAL if @wanted is not valid.
+ * from the next start on.  Without LITEPCIE_CAPTURE_SORT_ON all frames go to queue 0.  Returns 0,
+ * -EOPNOTSUPP if the card has no rules, -EBUSY while the capture runs, or -EINVAL if @wanted is not
+ * valid.
  */
 int litepcie_capture_sort(struct litepcie_capture *capture,
 			  const struct litepcie_capture_sort *wanted)
@@ -63,8 +64,8 @@ int litepcie_capture_sort(struct litepcie_capture *capture,
 
 /*
  * Write the stored rules and the spread (a table of queues) to the card, and switch their use on.
- * The capture is stopped, so the card uses neither yet.  Both are written at each start of the
- * capture: a card whose power was cut while it slept has forgotten them.
+ * The capture is stopped, so the card uses neither yet.  Both are written at each start of a
+ * capture that sorts: a card whose power was cut while it slept has forgotten them.
  */
 void litepcie_capture_put_sort(struct litepcie_capture *capture)
 {
@@ -100,8 +101,8 @@ void litepcie_capture_silence(struct litepcie_capture *capture)
 
 /*
  * Start the generator of test frames, or stop it if @wanted->size is 0.  A generator that runs
- * begins anew with frame 0.  Returns -EBUSY if the generator's last frame waits for room in a ring,
- * or -ENODEV if the card is lost.
+ * begins anew with frame 0.  Returns 0, -EBUSY if the generator does not finish its last frame,
+ * which may wait for room in a ring, or -ENODEV if the card is lost.
  */
 int litepcie_capture_generate(struct litepcie_capture *capture,
 			      const struct litepcie_capture_generate *wanted)
@@ -162,7 +163,10 @@ static int snapshot(struct litepcie_capture *capture)
 	return litepcie_capture_await(capture, LITEPCIE_CAPTURE_BIT_STATUS_ACCOUNTS_BUSY, 0);
 }
 
-/* Read the queue's counts of frames for each port, all of one moment, into @info. */
+/*
+ * Read the queue's counts of frames for each port, all of one moment, into @info.  Returns 0 or the
+ * error of snapshot().
+ */
 int litepcie_capture_accounts(struct litepcie_capture_queue *queue,
 			      struct litepcie_capture_info *info)
 {
@@ -183,7 +187,10 @@ int litepcie_capture_accounts(struct litepcie_capture_queue *queue,
 	return err;
 }
 
-/* Read the counts of frames that rules have discarded: first for each rule, then for each port. */
+/*
+ * Read the counts of frames that rules have discarded: first for each rule, then for each port.
+ * Returns 0, -EOPNOTSUPP if the card has no rules, or the error of snapshot().
+ */
 int litepcie_capture_discards(struct litepcie_capture *capture,
 			      struct litepcie_capture_discards *discards)
 {

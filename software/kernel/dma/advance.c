@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Hands descriptors to the card in a held run: those of LITEPCIE_IOCTL_ADVANCE, and those of a
- * stream (file/stream.c).  held.c counts what the card has done with them.
+ * Hands descriptors to the card: those of LITEPCIE_IOCTL_ADVANCE, in a held run, and those of a
+ * stream (file/stream.c).  held.c counts the descriptors that the card is done with.
  */
 
 #include <linux/math64.h>
@@ -13,8 +13,8 @@
 
 /*
  * Bring hw_count up to what the program may already have read in the status line and in the c2h
- * records, for which no interrupt was needed.  The card writes a buffer's record before the status
- * line, and delays the line while more data comes.
+ * records.  The card writes the record of a c2h buffer before the status line that counts the
+ * buffer, and may delay that line while more data comes.
  */
 static void catch_up(struct litepcie_way *way)
 {
@@ -35,9 +35,10 @@ static void catch_up(struct litepcie_way *way)
 
 /*
  * Hand one descriptor to the card, for @bytes at @offset of the ring, within one buffer.  With @irq
- * the card interrupts when it is done with the descriptor.  @last means for h2c that the packet
- * ends with the descriptor, and for c2h that the end of a packet ends the descriptor.  The caller
- * holds way->mutex and has made sure that the card's table has room.
+ * the card raises the direction's interrupt cause when it is done with the descriptor.  @last means
+ * for h2c that the packet ends with the descriptor, and for c2h that the end of a packet or the
+ * flush time ends the descriptor.  The caller holds way->mutex and has made sure that the card's
+ * table has room.
  */
 void litepcie_held_append(struct litepcie_way *way, u64 offset, u32 bytes, bool irq, bool last)
 {
@@ -114,11 +115,11 @@ static int advance_locked(struct litepcie_way *way, struct litepcie_file *file,
 
 /*
  * LITEPCIE_IOCTL_ADVANCE: hand buffers over to the card, and start a stopped direction.  If
- * @lengths is NULL, all buffers are full.  advance->advanced gets the count of the run's
- * descriptors that were handed over, which a program sees only if the call succeeds.  Returns
- * -EINVAL if the card would have more buffers than the ring, or if a length is 0 or too large.
- * After -EINVAL no buffer has been handed over, but the direction has been started.  Other errors
- * are those of litepcie_dma_start() and of the run.
+ * @lengths is NULL, all buffers are full.  advance->advanced gets the number of buffers that were
+ * handed over since the start of the run.  Returns -EINVAL if the card would have more buffers than
+ * the ring, or if a length is 0 or larger than a buffer.  After -EINVAL none of these buffers has
+ * been handed over, but the direction runs.  Other errors are those of litepcie_dma_start() and of
+ * the run.
  */
 int litepcie_held_advance(struct litepcie_file *file, struct litepcie_advance *advance,
 			  const u32 *lengths)

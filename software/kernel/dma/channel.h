@@ -3,8 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Declares a channel with its two directions (ways), and the functions that own, start, follow and
- * stop a direction.  card.h says in which order the locks are taken.
+ * Declares a DMA channel with its two directions (ways), and the functions that give a direction to
+ * an open file, start it, count what it has done, and stop it.  card.h says in which order locks
+ * are taken.
  */
 #ifndef LITEPCIE_CHANNEL_H
 #define LITEPCIE_CHANNEL_H
@@ -28,58 +29,73 @@ struct litepcie_block;
 struct litepcie_chan;
 struct litepcie_file;
 
-#define LITEPCIE_INDEX_BITS 16	/* width in bits of the index field, the lowest of loop_status */
-#define LITEPCIE_WAYS	2	/* directions of a channel: LITEPCIE_WAY_H2C and _C2H */
+/* width in bits of the descriptor index, which is in the lowest bits of the register loop_status */
+#define LITEPCIE_INDEX_BITS 16
+#define LITEPCIE_WAYS	2	/* number of directions of a channel: h2c and c2h */
 
 /*
- * The counts of a held run or a stream, in which the card uses only descriptors that the driver has
- * handed to it.  A descriptor describes a buffer or a part of one.  The counts begin with 0 at the
- * start of the run, and never wrap.
+ * The counts of a held run or a stream, in which the card uses each descriptor once and then waits
+ * for the driver to hand over more.  A descriptor describes a buffer or a part of one.  The counts
+ * begin with 0 at the start of the run.
  */
 struct litepcie_held {
-	u64	advanced;	/* descriptors that were handed to the card */
-	u64	done;		/* descriptors that the card counts as done; see settled() */
+	u64	advanced;	/* descriptors of the run that were handed to the card */
 	/*
-	 * bytes in all descriptors that were handed to the card.  In an h2c stream an incomplete
-	 * beat that was sent counts as a whole one.
+	 * descriptors that the card had counted as done when the driver last looked; settled() in
+	 * held.c tells in which case hw_count of the direction is less
+	 */
+	u64	done;
+	/*
+	 * bytes in all descriptors that were handed to the card in the run.  In an h2c stream an
+	 * incomplete beat that was sent counts as a whole one.
 	 */
 	u64	bytes;
-	u64	position;	/* bytes that the card has finished, by its status line */
 	/*
-	 * ring: descriptor n (from 0) has entry (n & @mask), which is the number of bytes up to the
-	 * descriptor's end
+	 * bytes that the card has finished, from the status line as the driver last read it; 0 in a
+	 * run without a status line
+	 */
+	u64	position;
+	/*
+	 * ring: descriptor n (from 0) has entry (n & @mask), which is the number of bytes in the
+	 * run's descriptors 0 to n together, counted like @bytes
 	 */
 	u64	*end;
 	u64	mask;		/* number of entries of @end, a power of two, minus 1 */
 };
 
 /*
- * Settings of LITEPCIE_IOCTL_PACKETS for one direction: of an open file, or of a run that the file
- * has started.
+ * Packet settings of one direction (LITEPCIE_IOCTL_PACKETS): those that an open file has for its
+ * later runs, or those of one run.  begin_notices() in dma.c sets those of a run.
  */
 struct litepcie_ends {
-	bool	packets;
-	u32	flush_us;
+	bool	packets;	/* true: packets are on */
+	u32	flush_us;	/* flush time in us; 0: none */
 };
 
 /*
- * The state of a stream, which is a run by read() or write().  It is written with way->io and
- * way->wait.lock held, so a call that holds one of the two may read it.  The start of another run
- * clears it with way->wait.lock alone, and increments way->generation.
+ * The state of a stream, which is a run that read() or write() has started.  This structure is
+ * written with way->io and way->wait.lock held, so a thread that holds one of the two locks may
+ * read it.  The start of another run clears the structure with way->wait.lock alone, and increments
+ * way->generation.
  */
 struct litepcie_stream {
 	/*
-	 * Bytes of the stream that the program has passed in this run: those that it has read or
-	 * written, the rest of each c2h buffer that the card has ended early, and the rest of each
-	 * incomplete h2c beat that was sent.  This count modulo the ring's size is the offset in
-	 * the ring at which the next read() or write() goes on.
+	 * Bytes of the stream that the program has passed in this run.  The count includes the
+	 * bytes that the program has read or written.  When the program has read all data of a c2h
+	 * buffer that the card has ended early, the count also includes the rest of that buffer.
+	 * The rest of each incomplete h2c beat that was sent is included, too.  This count modulo
+	 * the ring's size is the offset in the ring at which the next read() or write() goes on.
 	 */
 	u64	at;
-	/* h2c: bytes of the packet for which a write() that must not wait found no room, or 0 */
+	/*
+	 * h2c: bytes of the packet for which the last write() with O_NONBLOCK found no room; 0 if
+	 * it found room, or with packets off
+	 */
 	u64	wanted;
 	/*
-	 * h2c: the status line's errors when fsync() last failed with EIO.  c2h: 1 + the number of
-	 * the last buffer for which read() has failed with EBADMSG.
+	 * h2c: the status line's count @errors when fsync() last failed with EIO in this run.
+	 * c2h: 1 + the number of the last buffer for which read() has failed with EBADMSG.
+	 * 0: no such call has failed in this run.
 	 */
 	u64	warned;
 };
@@ -87,107 +103,127 @@ struct litepcie_stream {
 struct litepcie_way {
 	struct litepcie_chan	*chan;
 	u32			id;	/* direction: LITEPCIE_WAY_H2C or LITEPCIE_WAY_C2H */
-	/* registers of the direction, at offsets LITEPCIE_DMA_GROUP_ */
+	/* first register of the direction, from which LITEPCIE_DMA_GROUP_ are the offsets */
 	void __iomem		*regs;
 	u32			cause;	/* number of the direction's interrupt cause */
-	u32			depth;	/* number of descriptors that the card's table holds */
+	/* number of descriptors that the card's table for this direction can hold */
+	u32			depth;
 	/*
 	 * h2c with LitePCIe's endpoint: largest number of bytes that the card may count as done
 	 * before they have arrived from host memory; else 0
 	 */
 	u32			in_flight;
-	/* h2c: register enable has the bit LITEPCIE_DMA_ENABLE_TAKEN */
+	/* true: direction h2c, whose register enable has the bit LITEPCIE_DMA_ENABLE_TAKEN */
 	bool			tells_taken;
-	/* true: in this run the card writes its progress (the status line) to host memory */
+	/*
+	 * true: in the present run the card writes the direction's progress to host memory, as a
+	 * status line
+	 */
 	bool			reports;
-	void __iomem		*moderation;	/* register of interrupt moderation; NULL: none */
+	/* register of the card's interrupt moderation for the direction; NULL: the card has none */
+	void __iomem		*moderation;
 
 	/*
 	 * lock: protects @stream, and the bytes of the ring that the next read() or write() copies.
-	 * read(), write(), fsync() and the flusher hold the lock from their first use of @stream
-	 * until they return, also while they copy and wait.  The last close() holds it while it
-	 * drains the stream.  So the bytes of two calls are not mixed, and no new stream starts
-	 * while a call copies bytes of the last one.  A call of a file that does not own the
-	 * direction takes the lock only if the direction has no owner.  In LitePCIe's loop a call
-	 * holds the lock while it copies buffers, the first of which is number @sw_count.
+	 * In a stream, read(), write(), fsync() and the work @flusher hold the lock also while they
+	 * copy and wait, and the last close() holds it while it waits for the card.  So the bytes
+	 * of two calls are not mixed, and no new stream starts while a call copies bytes of the
+	 * last one.  In LitePCIe's loop a read() or write() holds the lock only while it copies
+	 * buffers, the first of which is number @sw_count.  A call that finds that another file
+	 * owns the direction does not wait for the lock.
 	 */
 	struct mutex		io;
 	/*
 	 * lock: protects the fields from @owner to @ends, @reports, the fields @ring and @ends of
 	 * open files, and the hand-over of buffers to the card.  A start and a stop of the
-	 * direction hold it.  @ring and @reports do not change during a run.  So code with
+	 * direction hold the lock.  @ring and @reports do not change during a run.  So code with
 	 * wait.lock held may read @ring if @run or @generation shows that the run goes on.  @owner
-	 * and @reports may be read without a lock.  The values that are read may then be those of
-	 * the run before.
+	 * and @reports may be read without a lock, but may then change at any moment.
 	 */
 	struct mutex		mutex;
+	/* open file that owns the direction; NULL: none */
 	struct litepcie_file	*owner;
-	struct litepcie_ring	*ring;	/* the direction's ring, mapped for the card; NULL: none */
-	/* makes one ring of the default size free of charge at a time, see charge.c */
+	/* the direction's ring, mapped for the card until the card is unbound; NULL: none */
+	struct litepcie_ring	*ring;
+	/* makes one ring of 256 buffers of 8 KiB at a time free of charge, see charge.c */
 	struct litepcie_allowance *allowance;
-	struct litepcie_ends	ends;	/* settings of the present run, or of the last one */
+	struct litepcie_ends	ends;	/* packet settings of the present run, or of the last one */
 	char			irq_name[24];
 
 	/*
 	 * lock: wait.lock protects the fields from @wait to @event.  The lock is also that of the
-	 * queue of waiting threads, @wait.  So an interrupt needs no other lock to change the
-	 * counts and wake these threads.  @run, @count, @mode, held.advanced and held.bytes change
-	 * with @mutex held, too, so a holder of either lock may read them.  poll() and blocked
-	 * calls read single fields without a lock (READ_ONCE).
+	 * queue @wait, in which threads of blocked read(), write(), fsync() and close() calls
+	 * sleep.  @run, @count, @mode, held.advanced and held.bytes change with @mutex held, too,
+	 * so a holder of either lock may read them.  Single fields may be read without a lock
+	 * (READ_ONCE).
 	 */
 	wait_queue_head_t	wait;
 	struct litepcie_status_way *status;	/* this direction's part of the status page */
-	u32			run;	/* kind of the present run: LITEPCIE_RUN_ value */
-	/* -errno by which the present or last run has failed, or 0 */
+	/* kind of the present run: LITEPCIE_RUN_ value; RUN_REST: the direction is stopped */
+	u32			run;
+	/* -errno by which the present or last run has failed; 0: none, or it was cleared since */
 	int			error;
 	/*
-	 * incremented by each start and stop of the direction, and when an error is cleared, so
-	 * that a read() or write() can find out that the run in which it began is over
+	 * incremented by set_run(), so at least by each start and stop of the direction: a read()
+	 * or write() finds out by this number that the run in which it began is over
 	 */
 	unsigned int		generation;
 	/*
-	 * of the last run: number of buffers, LITEPCIE_MODE_ value, and timer period in us.  Mode
-	 * and period of a stream may differ from those of its ring, see set_run().
+	 * of the present or last run: number of buffers in its ring, LITEPCIE_MODE_ value, and
+	 * timer period in us.  Mode and period of a stream may differ from those of its ring, see
+	 * set_run().
 	 */
 	u32			count, mode, interval_us;
-	/* true: poll() compares the card's count with that of the index page, not with @sw_count */
+	/*
+	 * true: the direction runs, with LITEPCIE_RING_INDEXED: poll() compares @hw_count with the
+	 * count that the program writes to the index page
+	 */
 	bool			indexed;
 	/*
-	 * LITEPCIE_RUN_LOOP: rounds times buffers plus index, from the last read of the register
-	 * loop_status; goes back to 0 after 65536 rounds
+	 * LITEPCIE_RUN_LOOP: number of rounds times number of buffers, plus the index, from the
+	 * last read of the register loop_status; goes back to 0 after 65536 rounds
 	 */
 	u64			position;
 	/*
-	 * @hw_count: buffers that the card is done with; in a held run or a stream, descriptors.
-	 * @sw_count: buffers that the program is done with, used in LitePCIe's loop.
+	 * Counts since the start of the run.  @hw_count: buffers that the card is done with; in a
+	 * held run or a stream, descriptors.  @sw_count: buffers that the program is done with,
+	 * used in LitePCIe's loop.
 	 */
 	s64			hw_count, sw_count;
 	struct litepcie_held	held;
 	/*
-	 * LITEPCIE_RUN_LOOP: write() may be at most this many buffers ahead of the card, which is
-	 * half a ring
+	 * number of buffers, half of those in the ring: in LITEPCIE_RUN_LOOP, write() may be at
+	 * most so many buffers ahead of the card
 	 */
 	u32			margin;
 	/*
-	 * counts since the probe.  @interrupts: interrupts handled.  @lost: buffers lost in
-	 * LITEPCIE_RUN_LOOP, because software was too late.  @missed: watchdog runs that found
-	 * interrupts missing.
+	 * counts since the probe.  @interrupts: interrupts of this direction that were handled.
+	 * @lost: buffers for which read() or write() was too late in LITEPCIE_RUN_LOOP.  @missed:
+	 * runs of the watchdog that found interrupts missing.
 	 */
 	u64			interrupts, lost, missed;
 	/*
 	 * h2c: bytes dropped by close() since the probe: those that the card had not fetched when
-	 * close() stopped waiting, and incomplete last beats that its endpoint cannot send
+	 * close() stopped waiting, and incomplete last beats that the card's endpoint cannot send
 	 */
 	u64			unsent;
 	struct litepcie_stream	stream;
-	struct eventfd_ctx	*event;	/* eventfd of EVENT, signalled with news; NULL: none */
+	/*
+	 * eventfd that LITEPCIE_IOCTL_EVENT has set, signalled when the direction's counts or state
+	 * change; NULL: none
+	 */
+	struct eventfd_ctx	*event;
 
-	struct hrtimer		timer;	/* asks the card for progress, see timer.c */
-	/* h2c: sends an incomplete beat after the flush time */
+	/* asks the card for progress in adaptive and poll mode, see timer.c */
+	struct hrtimer		timer;
+	/* h2c: sends an incomplete beat of a stream after the flush time */
 	struct delayed_work	flusher;
-	/* asks the card once a second; finds lost interrupts */
+	/* asks the card once a second while the direction runs, and finds lost interrupts */
 	struct delayed_work	watchdog;
-	/* values of @hw_count and of @interrupts when the watchdog last ran */
+	/*
+	 * values of @hw_count and of @interrupts when the watchdog last ran; @watched is 0 until
+	 * the watchdog first runs in a run
+	 */
 	s64			watched;
 	u64			watched_interrupts;
 };
@@ -196,31 +232,36 @@ struct litepcie_way {
 struct litepcie_notices {
 	const struct litepcie_block	*block;
 	void __iomem		*regs;
-	bool			able;	/* the driver can use status lines and records */
-	/* the pages of status lines and records are mapped for the card */
+	/* true: the driver uses status lines and records in held runs and streams */
+	bool			able;
+	/* true: the pages of status lines and records are mapped for the card */
 	bool			mapped;
-	struct litepcie_record	*records;	/* ring of @entries, in 2^@order pages */
+	/* ring of @entries records of c2h buffers, in 2^@order pages */
+	struct litepcie_record	*records;
 	u32			entries;
 	unsigned int		order;
 	dma_addr_t		records_dma, status_dma;
 	struct mutex		lock;	/* protects @control and the card's register `control` */
-	/* value last written to the register `control` of the card's block RECORDS */
+	/*
+	 * value that the register `control` of the card's block RECORDS has, or will get when the
+	 * card can be reached again
+	 */
 	u32			control;
 };
 
 struct litepcie_chan {
 	struct litepcie		*card;
-	/* the status page, which every file may map read-only */
+	/* the status page, which every open file of the channel's node may map read-only */
 	struct litepcie_status	*status;
 	struct device		dev;
 	struct cdev		cdev;
 	void __iomem		*loopback;
 	struct litepcie_notices	notices;
 	/*
-	 * Threads that wait for either direction by poll() or epoll.  epoll may change the
-	 * directions that it waits for without asking the driver again, so both directions have one
-	 * queue.  lock: pollers.lock protects only this queue.  It may be taken with way->wait.lock
-	 * held.
+	 * Threads that wait for either direction by poll() or epoll.  A program may change the
+	 * events for which an epoll waits, and the kernel does not add the epoll to another queue
+	 * then.  So both directions have one queue.  lock: pollers.lock protects only this queue,
+	 * and may be taken with way->wait.lock held.
 	 */
 	wait_queue_head_t	pollers;
 	struct litepcie_way	way[LITEPCIE_WAYS];
@@ -233,7 +274,7 @@ static inline struct litepcie *litepcie_of(struct litepcie_way *way)
 
 /*
  * Load a 64-bit word that the card writes to host memory.  Loads that follow this call see all that
- * the card has written before that word.
+ * the card wrote before it wrote the value that is returned.
  */
 static inline u64 litepcie_load_reported(const __le64 *word)
 {

@@ -3,11 +3,12 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Charges the memory of rings to a process and its user, and enforces the user's limit.
+ * Charges the memory of rings to a process and its user, and enforces RLIMIT_MEMLOCK.
  *
- * Rings cannot be swapped, so their memory is charged as io_uring and RDMA charge theirs.
- * /proc/PID/status shows it as VmPin of the process.  All processes of a user that have no
- * CAP_IPC_LOCK together stay within RLIMIT_MEMLOCK.  The user is charged as long as the memory
+ * Rings cannot be swapped, so their memory is charged as io_uring and RDMA charge theirs, except
+ * for rings that have an allowance.  VmPin in /proc/PID/status includes the memory charged to the
+ * process.  A process without CAP_IPC_LOCK gets no ring for which the charge to its user, or to the
+ * process itself, would exceed its RLIMIT_MEMLOCK.  The user is charged as long as the memory
  * exists, so a process cannot evade the limit by passing its descriptors on and exiting.
  */
 
@@ -25,8 +26,9 @@
 #include "charge.h"
 
 /*
- * The allowance of a direction, which makes one ring at a time free of charge.  The ring that has
- * taken the allowance holds a reference to it, since the ring may outlive the card.
+ * The allowance of a DMA direction or of a card's capture, which makes one ring at a time free of
+ * charge.  The ring that has taken the allowance holds a reference to the allowance, since the ring
+ * may outlive the card.
  */
 struct litepcie_allowance {
 	struct kref	kref;
@@ -72,8 +74,9 @@ static int charge_user(struct litepcie_charge *charge, u64 limit)
 }
 
 /*
- * Charge the pages to the calling process.  Its count pinned_vm also includes pages that other
- * drivers, such as RDMA's, have pinned for the process.
+ * Charge the pages to the calling process.  Returns -ENOMEM if its count pinned_vm is then over
+ * @limit.  The count also includes pages that other drivers, such as RDMA's, have pinned for the
+ * process.
  */
 static int charge_process(struct litepcie_charge *charge, u64 limit)
 {
@@ -84,8 +87,8 @@ static int charge_process(struct litepcie_charge *charge, u64 limit)
 
 /*
  * Charge @pages to the calling process, and to its user if the process has no CAP_IPC_LOCK.  If
- * @allowance is not NULL and no other ring has it, the allowance is taken instead and nobody is
- * charged.  Returns -ENOMEM if a process without CAP_IPC_LOCK or its user would exceed
+ * @allowance is not NULL and no ring has it, the allowance is taken instead and nobody is charged.
+ * Otherwise returns -ENOMEM if a process without CAP_IPC_LOCK or its user would exceed
  * RLIMIT_MEMLOCK, or if the caller is a kernel thread.  After an error nothing is charged.
  */
 int litepcie_charge(struct litepcie_charge *charge, unsigned long pages,
@@ -114,8 +117,8 @@ int litepcie_charge(struct litepcie_charge *charge, unsigned long pages,
 }
 
 /*
- * Undo litepcie_charge().  Any process may call this, even after the charged process has exited.
- * If all fields of @charge are 0, nothing is done.
+ * Undo litepcie_charge(), in any process, even after the charged process has exited.  If all fields
+ * of @charge are 0, nothing is done.
  */
 void litepcie_discharge(struct litepcie_charge *charge)
 {

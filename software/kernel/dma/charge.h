@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Declares the accounting of ring memory: the process and the user that are charged for it, and the
- * limit of a user.
+ * Declares the accounting of ring memory: the process and the user that are charged for it within
+ * RLIMIT_MEMLOCK.
  */
 #ifndef LITEPCIE_CHARGE_H
 #define LITEPCIE_CHARGE_H
@@ -16,13 +16,15 @@ struct mm_struct;
 struct user_struct;
 
 /*
- * The process and the user whose counts of locked memory include one ring's pages.  If all fields
- * are 0, the ring is charged to nobody.
+ * The process and the user whose counts of pinned and locked memory include one ring's pages.
  */
 struct litepcie_charge {
 	/* process whose pinned_vm includes the ring's @pages pages; NULL: none */
 	struct mm_struct		*mm;
-	/* user whose locked_vm includes the ring's @pages pages; NULL: none */
+	/*
+	 * user whose locked_vm includes the ring's @pages pages; NULL: none, as for a process with
+	 * CAP_IPC_LOCK
+	 */
 	struct user_struct		*user;
 	/*
 	 * allowance (charge.c) that the ring has taken, or NULL.  A ring that has an allowance is

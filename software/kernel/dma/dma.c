@@ -4,7 +4,7 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Starts and stops one direction of a channel.  owner.c has the direction's ownership and its ring.
- * progress.c counts the buffers that the card has finished.
+ * progress.c and held.c count the buffers that the card has finished.
  *
  * In LitePCIe's loop the card goes round a table with a descriptor for each buffer, until the
  * driver stops the direction.  In a held run (held.c) and in a stream (file/stream.c) each
@@ -58,8 +58,9 @@ void litepcie_master_off(struct litepcie *card, u32 cause)
 }
 
 /*
- * Note that the part of the card whose (first) interrupt cause is @cause has stopped.  Switch bus
- * mastering on again, unless another part has failed to stop.
+ * Note that the part of the card whose (first) interrupt cause is @cause has stopped.  If
+ * litepcie_master_off() was called for this part before, switch bus mastering on again, unless it
+ * is also off because of another part.
  */
 void litepcie_master_on(struct litepcie *card, u32 cause)
 {
@@ -73,9 +74,9 @@ void litepcie_master_on(struct litepcie *card, u32 cause)
 }
 
 /*
- * h2c: returns true if the user's logic has taken all data that the card has fetched.  If the logic
- * has not, a stop would drop the rest of the data.  A card without this information is assumed to
- * have no such data, and a lost card has none to lose.
+ * h2c: returns true if the card says that all data that its h2c engine has fetched has left the
+ * engine towards the user's logic.  If some has not, a stop would drop that data.  Also returns
+ * true if the card has no bit for this information, or is lost.
  */
 bool litepcie_dma_taken(struct litepcie_way *way)
 {
@@ -90,10 +91,10 @@ bool litepcie_dma_taken(struct litepcie_way *way)
 }
 
 /*
- * LitePCIe's h2c engine says that it is idle once it has requested all data from host memory.  A
- * completion that comes after a restart would be taken for data of the next run, which may be
- * another file's.  So wait until all completions have come: LITEPCIE_SETTLE_READS register reads,
- * one after the other, take longer than the engine's last reads.
+ * For LitePCIe's own h2c engine, which says that it is idle once it has requested all data from
+ * host memory.  A completion that comes after a restart would be taken for data of the next run,
+ * which may be another file's.  So wait until all completions have come: the engine's last reads
+ * are expected to end during LITEPCIE_SETTLE_READS register reads, one after the other.
  */
 static void let_reads_settle(struct litepcie_way *way)
 {
@@ -102,9 +103,9 @@ static void let_reads_settle(struct litepcie_way *way)
 }
 
 /*
- * Returns true if @value, read from the enable register, says that the direction is idle, or if
- * the card is lost.  A read that the root port has given up also returns all ones.  Such a value
- * says nothing about the direction.
+ * Returns true if @value, read from the enable register, says that the direction is idle.  A @value
+ * of all ones says nothing about the direction: it is the answer of a lost card, and of a read that
+ * the root port has given up.  The function then returns true only if the card is lost.
  */
 static bool is_at_rest(struct litepcie_way *way, u32 value)
 {
@@ -113,8 +114,8 @@ static bool is_at_rest(struct litepcie_way *way, u32 value)
 }
 
 /*
- * Stop the direction, whatever its state.  The direction makes no request when this function
- * returns.  Returns:
+ * Stop the direction, whatever its state, and empty its descriptor table.  The direction makes no
+ * request when this function returns.  Returns:
  *   0		the direction has stopped
  *   -EIO	the direction has not stopped, so bus mastering has been switched off
  *   -ENODEV	the card is lost
@@ -181,7 +182,8 @@ static int fill_table(struct litepcie_way *way)
 
 /*
  * In interrupt mode: returns true if no interrupt has come since the watchdog last ran, although
- * the card has finished as many buffers since as should raise two interrupts.
+ * the card has finished as many buffers since as should raise two interrupts.  In other modes
+ * returns false.
  */
 static bool interrupts_are_missing(struct litepcie_way *way)
 {
@@ -229,8 +231,8 @@ static void show_run(struct litepcie_way *way)
 	status->position = 0;
 	status->advanced = 0;
 	/*
-	 * A program that reads 0 in @buffers sees no @position or @advanced of an earlier run after
-	 * that.
+	 * A program that reads this 0 in @buffers of the status page, and then @position or
+	 * @advanced, gets no value of an earlier run.
 	 */
 	smp_store_release(&status->buffers, 0);
 	status->error = way->error;
@@ -245,7 +247,7 @@ static void set_run(struct litepcie_way *way, u32 run, int error)
 	spin_lock_irq(&way->wait.lock);
 	WRITE_ONCE(way->run, run);
 	WRITE_ONCE(way->error, error);
-	/* A thread that sees that its run is over also sees why. */
+	/* A thread that sees the new generation, so that its run is over, also sees @error. */
 	smp_store_release(&way->generation, way->generation + 1);
 	WRITE_ONCE(way->indexed, false);
 	if (run) {
@@ -282,8 +284,8 @@ static void set_run(struct litepcie_way *way, u32 run, int error)
 /* Start and stop of a direction ------------------------------------------- */
 
 /*
- * Stop the direction.  Returns what litepcie_dma_halt() returns.  After an error, too, the
- * direction counts as stopped and makes no request.
+ * Stop the direction.  Returns 0 if it was stopped already, else what litepcie_dma_halt() returns.
+ * After an error, too, the direction counts as stopped and makes no request.
  */
 int litepcie_dma_stop(struct litepcie_way *way)
 {
@@ -303,9 +305,10 @@ int litepcie_dma_stop(struct litepcie_way *way)
 }
 
 /*
- * Set way->ends for the run.  In a held run or a stream these are the owner's settings of
- * LITEPCIE_IOCTL_PACKETS.  If the driver can use status lines and records, they are switched on,
- * too.  In LitePCIe's loop there are no packets, and neither status lines nor records are used.
+ * Set the run's packet settings, way->ends.  In a held run or a stream these are the owner's
+ * settings of LITEPCIE_IOCTL_PACKETS, and if notices.able is set, the direction's status line and
+ * (c2h) records are switched on.  In LitePCIe's loop packets are off, and neither status lines nor
+ * records are used.
  */
 static void begin_notices(struct litepcie_way *way, u32 run)
 {
@@ -326,8 +329,9 @@ static void begin_notices(struct litepcie_way *way, u32 run)
 
 /*
  * Start the direction for way->owner, with a ring of default geometry if it has none.  Returns 0,
- * -ENOMEM, -ENODEV if the card is lost, or -EIO if a part of the card does not stop, or if the
- * card's table does not take all descriptors of a loop.
+ * -ENOMEM, or -ENODEV if the card is lost.  Returns -EIO if the direction does not stop first, if
+ * another part of the card has failed to stop before, or if the card's table does not take all
+ * descriptors of a loop.
  */
 static int start_locked(struct litepcie_way *way, u32 run)
 {
@@ -353,18 +357,21 @@ static int start_locked(struct litepcie_way *way, u32 run)
 	way_write(way, LITEPCIE_DMA_GROUP_ENABLE, LITEPCIE_DMA_ENABLE_RUN);
 	way->watched = 0;
 	schedule_delayed_work(&way->watchdog, WATCH_INTERVAL);
-	/* The ring has buffers for the program now, for which a thread may sleep in poll() already. */
+	/*
+	 * poll() may report a direction as ready once the direction runs, and a thread may sleep in
+	 * poll() already.
+	 */
 	wake_up_poll(&way->chan->pollers, EPOLLIN | EPOLLRDNORM | EPOLLOUT | EPOLLWRNORM);
 	return 0;
 }
 
 /*
- * Start a run of kind @run for @file, which becomes the owner if the direction has none.  If the
- * direction already runs as this kind, the call does nothing.  For LITEPCIE_RUN_LOOP any file may
- * make such a call, not only the owner.  Returns -EBUSY if another file owns the direction or a run
- * of another kind is under way.  After a run of the owner has failed, the start of a held run or a
- * stream fails with that run's error.  litepcie_dma_end(), a loop or a release of the direction
- * clears the error.  Other errors are those of start_locked().
+ * Start a run of kind @run for @file, which becomes the owner if the direction has none.  If @file
+ * owns a run of this kind, or any file owns a run of LITEPCIE_RUN_LOOP and @run is that kind, the
+ * call does nothing and returns 0.  Otherwise it returns -EBUSY if another file owns the direction
+ * or the direction runs.  If the direction has been stopped by an error, the start of a held run or
+ * a stream fails with that error.  litepcie_dma_end(), the start of a loop, or a release of the
+ * direction clears the error.  Other errors are those of start_locked().
  */
 int litepcie_dma_start(struct litepcie_way *way, struct litepcie_file *file, u32 run)
 {
@@ -422,8 +429,9 @@ void litepcie_dma_give(struct litepcie_way *way, struct litepcie_file *file, boo
 }
 
 /*
- * End the run with @error and wake the waiting threads, because the hardware is about to go or has
- * gone.  The caller has made sure that litepcie_enter() fails.
+ * End the direction's run with @error and wake the waiting threads, because the card is being
+ * reset, put to sleep, shut down or removed.  A direction at rest keeps the error of its last run.
+ * The caller has made sure that litepcie_enter() fails.
  */
 void litepcie_dma_abort(struct litepcie_way *way, int error)
 {
@@ -440,8 +448,8 @@ void litepcie_dma_abort(struct litepcie_way *way, int error)
 
 /*
  * Called when the card answers again after a reset or sleep, while litepcie_enter() still fails:
- * stop the direction, whatever its state.  If the direction does not stop, the function returns an
- * error, and the card cannot be used.
+ * stop the direction, whatever its state.  Returns 0 or the error of litepcie_dma_halt(), after
+ * which the caller gives up the card.
  */
 int litepcie_dma_settle(struct litepcie_way *way)
 {

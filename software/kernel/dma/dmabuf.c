@@ -21,8 +21,8 @@
 LITEPCIE_IMPORT_DMA_BUF;
 
 /*
- * Make a scatter table of the ring's pages for @dev, the importing device.  A segment is as large
- * as a chunk of the ring, or smaller if @dev takes only smaller segments.
+ * Make a scatter table of the ring's pages for @dev, the importing device.  A segment has at most
+ * the size of a chunk of the ring, and at most what @dev takes.
  */
 static int make_table(struct sg_table *table, struct litepcie_ring *ring, struct device *dev)
 {
@@ -80,7 +80,7 @@ static void dmabuf_unmap(struct dma_buf_attachment *attachment, struct sg_table 
  */
 static int dmabuf_mmap(struct dma_buf *dmabuf, struct vm_area_struct *vma)
 {
-	/* A private mapping is a copy, which would not show what the card writes. */
+	/* In a private mapping a page that the process writes to becomes a copy of its own. */
 	if (!(vma->vm_flags & VM_SHARED))
 		return -EINVAL;
 	vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
@@ -126,9 +126,9 @@ static const struct dma_buf_ops dmabuf_ops = {
 };
 
 /*
- * LITEPCIE_IOCTL_EXPORT: make a dma-buf of the ring that @file has in this direction.  The caller
- * is between litepcie_enter() and litepcie_exit().  Errors, beside those of
- * litepcie_owner_ring_of() and dma_buf_export():
+ * LITEPCIE_IOCTL_EXPORT: make a dma-buf of the ring that @file has in direction @way, or would have
+ * as its owner.  The caller is between litepcie_enter() and litepcie_exit().  Errors, beside those
+ * of litepcie_owner_ring_of() and dma_buf_export():
  *   -EINVAL		@fd_flags has an unknown flag
  *   -EADDRINUSE	the ring lies in the process's own memory
  *   -EOPNOTSUPP	the ring needs dma_sync_*(), which other devices would not call

@@ -3,21 +3,21 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Counts what the card has done in a held run, in which the card uses the descriptors that the
- * driver has handed to it, and then waits for more.  advance.c hands descriptors to the card.  A
- * stream (file/stream.c) is counted in the same way.
+ * Counts the descriptors that the card is done with in a held run or a stream (file/stream.c).  In
+ * these runs the card uses each descriptor once, and then waits until the driver hands over more.
+ * advance.c hands descriptors to the card.
  *
- * The card's descriptor table is in its programmed mode, in which each descriptor runs once.  The
- * register loop_status then counts the descriptors that have run, modulo 2^32: the index in its
- * lower 16 bits carries into the counter of rounds in its upper 16 bits.
+ * In these runs the register loop_status is the card's count of descriptors, modulo 2^32: the index
+ * in its lower 16 bits carries into the counter of rounds in its upper 16 bits.
  */
 
 #include "card.h"
 #include "trace.h"
 
 /*
- * Returns the number of bytes in the first @count descriptors of the run.  @count must be at least
- * hw_count, since the entries of older descriptors are overwritten.
+ * Returns the number of bytes in the first @count descriptors of the run, counted like held.bytes.
+ * @count must be at least hw_count, since the entries of older descriptors may have been
+ * overwritten.
  */
 static u64 end_of(const struct litepcie_way *way, u64 count)
 {
@@ -30,8 +30,8 @@ u64 litepcie_held_position(const struct litepcie_way *way)
 }
 
 /*
- * Returns the number of descriptors whose data is known to have arrived, which is the card's own
- * count, except for h2c of LitePCIe's endpoint.  That endpoint counts a descriptor once its
+ * Returns the number of descriptors whose data is known to have arrived.  That is the card's own
+ * count, except for h2c of LitePCIe's endpoint.  That endpoint counts an h2c descriptor once its
  * data is requested, so up to in_flight bytes of the last descriptors may not have arrived.
  */
 static u64 settled(const struct litepcie_way *way)
@@ -57,10 +57,11 @@ static int lose(struct litepcie_way *way)
 }
 
 /*
- * Read the progress of a held run from the status line, which the card writes to host memory after
- * the data that the line counts.  The card may write the line again between the two loads of this
- * function.  So the position is loaded before the count: the position then never includes a buffer
- * that the count lacks.
+ * Read the progress of a held run or a stream from the status line, which the card writes to host
+ * memory after the c2h data that the line counts.  The card may write the line again between the
+ * two loads of this function.  So the position is loaded before the count: the position then never
+ * includes a descriptor that the count lacks.  Returns 1 if the count has grown, 0 if not, or -EIO
+ * if the count cannot be true.
  */
 static int read_line(struct litepcie_way *way)
 {
@@ -80,10 +81,10 @@ static int read_line(struct litepcie_way *way)
 }
 
 /*
- * Bring the counts of a held run up to date.  Returns 1 if hw_count has grown, 0 if not, or -EIO if
- * the card's answer cannot be true, so that the card may have gone.  If the card counts descriptors
- * that it was never handed, the run fails with -EIO.  An answer of all ones does not end the run: a
- * read that the root port has given up returns it, too.
+ * Bring the counts of a held run or a stream up to date.  Returns 1 if hw_count has grown, 0 if
+ * not, or -EIO if the card's answer cannot be true, so that the card may have gone.  If the card
+ * counts descriptors that it was never handed, the run fails with -EIO.  A register value of all
+ * ones does not fail the run, since a read that the root port has given up returns all ones, too.
  */
 int litepcie_held_update(struct litepcie_way *way)
 {
@@ -97,8 +98,8 @@ int litepcie_held_update(struct litepcie_way *way)
 		return read_line(way);
 	count = readl(status);
 	/*
-	 * All ones may be the count, or the answer for a read that the root port has given up, or
-	 * that of a card that has gone.  If the card answers, read the count again.
+	 * All ones may be the count, the value of a read that the root port has given up, or that
+	 * of a card that has gone.  If the card answers, read the count again.
 	 */
 	if (unlikely(count == ~0u)) {
 		if (!litepcie_answers(litepcie_of(way)))
@@ -109,8 +110,8 @@ int litepcie_held_update(struct litepcie_way *way)
 	if (unlikely(news > held->advanced - held->done))
 		return count == ~0u ? -EIO : lose(way);
 	/*
-	 * The endpoint may still hold posted writes of data that it has counted.  A second read
-	 * gives them a whole round trip to arrive.
+	 * The endpoint may still hold posted writes of c2h data that loop_status has counted.  A
+	 * second read gives these writes the time of a whole round trip to arrive.
 	 */
 	if (news && way->id == LITEPCIE_WAY_C2H)
 		readl(status);
@@ -130,10 +131,11 @@ int litepcie_held_update(struct litepcie_way *way)
 }
 
 /*
- * Returns true if the card's register counts descriptors of a held run that the driver does not
- * know to be done.  The status line that counts them may still be on its way: a read's completion
- * does not push the writes that wait in the endpoint.  The function also returns true if the root
- * port has given up the read, since the count is not known then.
+ * For a run in which the card writes a status line: returns true if the register loop_status counts
+ * descriptors that the driver does not know to be done.  The status line that counts them may still
+ * be on its way, since the completion of a register read does not push the writes that wait in the
+ * endpoint.  Also returns true if the root port has given up the read, since the count is then not
+ * known.  Returns false if the card is lost.
  */
 bool litepcie_held_is_behind(struct litepcie_way *way)
 {

@@ -3,12 +3,12 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Pins a process's own memory for a ring, and charges it to the process and its user.
+ * Pins a process's own memory for a ring, and charges it by litepcie_charge().
  *
  * Pinned pages are neither moved nor reused until they are unpinned, whatever happens to the
- * mapping and the process.  So the card's writes never reach memory of another process.  Only
- * anonymous memory and hugetlbfs are accepted: a file's pages may be written back or truncated
- * while the card writes to them.
+ * mapping and the process.  So the card does not write to pages that have got another use.  Only
+ * private anonymous memory and hugetlbfs are accepted: pages of another file may be written back or
+ * truncated while the card writes to them.
  */
 
 #define pr_fmt(fmt)	KBUILD_MODNAME ": " fmt
@@ -93,12 +93,12 @@ static void memory_release(struct litepcie_memory *memory, unsigned long pinned,
 }
 
 /*
- * Pin memory of the calling process for writing by the card, and charge it to the process.
- * @address and @bytes are multiples of the page size.  The caller holds no lock of the driver,
- * since pages may have to be read from a disk.  Errors, among others of the kernel:
+ * Pin writable memory of the calling process for the card's DMA, and charge it by
+ * litepcie_charge().  @address and @bytes are multiples of the page size.  The caller holds no lock
+ * of the driver, since pages may have to be read from a disk.  Errors, among others of the kernel:
  *   -EFAULT	no memory is mapped at @address, or the process may not write to it
  *   -EOPNOTSUPP	the memory is neither private and anonymous nor of hugetlbfs
- *   -ENOMEM	no kernel memory, or RLIMIT_MEMLOCK would be exceeded
+ *   -ENOMEM	no kernel memory, or RLIMIT_MEMLOCK would be exceeded without CAP_IPC_LOCK
  */
 struct litepcie_memory *litepcie_memory_pin(unsigned long address, size_t bytes)
 {
@@ -130,8 +130,9 @@ release:
 }
 
 /*
- * Unpin a process's memory and free @memory, once the card's DMA mapping of it has ended.  The
- * pages are marked dirty, since the card or write() may have written to them.  May sleep.
+ * Unpin a process's memory, undo its charge and free @memory.  The card must have no DMA mapping of
+ * the pages any more.  The pages are marked dirty, since the card or write() may have written to
+ * them.  May sleep.
  */
 void litepcie_memory_unpin(struct litepcie_memory *memory)
 {
@@ -139,8 +140,9 @@ void litepcie_memory_unpin(struct litepcie_memory *memory)
 }
 
 /*
- * Returns true if each group of 2^@order pages lies within one folio (a huge page, or a small one).
- * Then the group is contiguous in the kernel's mapping, too, and can be copied at once.
+ * Returns true if @memory consists of whole groups of 2^@order pages, and each group lies within
+ * one folio, such as a huge page.  A group is then contiguous for the card and in the kernel's
+ * mapping.
  */
 bool litepcie_memory_fits(const struct litepcie_memory *memory, unsigned int order)
 {

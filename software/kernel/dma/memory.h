@@ -5,9 +5,9 @@
  *
  * Declares the pinning of a process's own memory, in which a ring may lie.
  *
- * litepcie_memory_pin() returns memory that belongs to its caller, or an error, as memory.c says.
- * Each pinned memory is unpinned once, after its DMA mapping has ended.  No function of this file
- * takes a lock of the driver.
+ * litepcie_memory_pin() returns pinned memory that belongs to its caller, or an error.  The caller
+ * unpins that memory once, after any DMA mapping of it has ended.  No function of this file takes a
+ * lock of the driver.
  */
 #ifndef LITEPCIE_MEMORY_H
 #define LITEPCIE_MEMORY_H

@@ -6,10 +6,10 @@
  * Sets the card's own interrupt moderation, for LitePCIe's loop (LITEPCIE_RUN_LOOP) in interrupt
  * mode.
  *
- * The card keeps back an interrupt that comes within moderation_us of the last one, until that time
- * is over.  It sends the interrupt earlier if so many interrupts wait that a quarter of the ring is
- * ready (half of a ring with LITEPCIE_RING_INDEXED), since the program must be done with these
- * buffers before the card uses them again.
+ * The card keeps back an interrupt that a direction raises within moderation_us of the last message
+ * that it sent for the direction, until that time is over.  Once as many interrupts wait as
+ * most_kept() says, the card sends one message for them earlier, since the program must be done
+ * with the finished buffers before the card uses these buffers again.
  */
 
 #include <linux/module.h>
@@ -25,7 +25,8 @@ MODULE_PARM_DESC(moderation_us, "In LitePCIe's loop: microseconds between two in
 
 /*
  * Returns the largest number of interrupts that the card may merge into one: as many as a quarter
- * of the ring's buffers raise, or half of the buffers with LITEPCIE_RING_INDEXED.
+ * of the ring's buffers raise, or half of the buffers with LITEPCIE_RING_INDEXED, but at least 1
+ * and at most MOST_KEPT.
  */
 static u32 most_kept(const struct litepcie_geometry *geometry)
 {
@@ -35,9 +36,9 @@ static u32 most_kept(const struct litepcie_geometry *geometry)
 }
 
 /*
- * Set the interrupt moderation for a run that begins.  Called after way->run has been set and
- * before the DMA engine is enabled.  Only LITEPCIE_RUN_LOOP in interrupt mode is moderated.  In
- * LITEPCIE_RUN_HELD the program decides which buffers interrupt.
+ * Set the interrupt moderation for a run that begins, if the card has it.  Called after way->run
+ * has been set and before the DMA engine is enabled.  In all runs but LITEPCIE_RUN_LOOP in
+ * interrupt mode, each interrupt is sent at once.
  */
 void litepcie_moderation_start(struct litepcie_way *way)
 {

@@ -8,9 +8,10 @@
  *
  * The pages of the notices have struct pages and reference counts, so user mappings may outlive the
  * card.  In LitePCIe's loop the driver reads the card's registers instead of using notices.  In
- * other runs it does so, too, if it cannot use notices, for one of these reasons: the capability
- * table has no usable block RECORDS or no clock frequency, memory or DMA addresses are lacking, the
- * card's writes would need dma_sync_*(), or the processor is big-endian.
+ * other runs the driver reads registers, too, if it cannot use notices.  The reasons can be: the
+ * capability table has no usable block RECORDS or no clock frequency; memory or DMA addresses are
+ * lacking; the DMA address of the records is not aligned to their size; the card's writes would
+ * need dma_sync_*(); or the processor is big-endian.
  */
 
 #include <linux/log2.h>
@@ -58,7 +59,10 @@ static void unmap_page(struct device *dev, size_t bytes, dma_addr_t dma)
 	dma_unmap_page(dev, dma, bytes, DMA_BIDIRECTIONAL);
 }
 
-/* Map the status page and the ring of records for the card: both, or neither. */
+/*
+ * Map the status page and the ring of records for the card: both, or neither.  Sets @able if the
+ * card can use them.
+ */
 static void map_pages(struct litepcie_chan *chan)
 {
 	struct litepcie_notices *notices = &chan->notices;
@@ -84,8 +88,8 @@ static void map_pages(struct litepcie_chan *chan)
 }
 
 /*
- * Unmap the pages of status lines and records from the card, which makes no request any more.  The
- * caller makes sure that no run starts after this call, since its status line would need the pages.
+ * Unmap the pages of status lines and records from the card, which must not write to them any more.
+ * The caller makes sure that no run with a status line starts after this call.
  */
 void litepcie_notices_unmap(struct litepcie_chan *chan)
 {
@@ -157,7 +161,7 @@ void litepcie_notices_init(struct litepcie_chan *chan, unsigned int index)
 
 /*
  * Change bits of the register `control` of the block RECORDS, which has bits of both directions.
- * The field notices->control keeps a copy of the register.  @live says that the register can be
+ * The field notices->control has the register's new value.  @live says that the register can be
  * reached.  If @live is false, litepcie_notices_off() writes the register when the card has come
  * back.
  */
@@ -183,7 +187,10 @@ static void clear_line(struct litepcie_way *way)
 	status->position = 0;
 	status->errors = 0;
 	status->time = 0;
-	/* A program that reads 0 in @buffers sees no other value of an earlier run after that. */
+	/*
+	 * A program that reads this 0 in @buffers, and then the other words of the line, gets no
+	 * value of an earlier run.
+	 */
 	smp_store_release(&status->buffers, 0);
 }
 
@@ -194,8 +201,8 @@ static u32 flush_cycles(struct litepcie *card, u32 flush_us)
 
 /*
  * Let the card write the status line and (c2h) the records of a direction that is stopped and whose
- * descriptor table is empty.  @flush_us: a partly filled c2h buffer ends when no more data has come
- * for this time in us; 0: never.
+ * descriptor table is empty.  c2h: a partly filled buffer ends when no more data has come for
+ * @flush_us microseconds.  If @flush_us is 0, no buffer ends for this reason.
  */
 void litepcie_notices_start(struct litepcie_way *way, u32 flush_us)
 {
@@ -264,8 +271,9 @@ bool litepcie_notices_ended(const struct litepcie_way *way, u64 number)
 }
 
 /*
- * c2h: read length and flags from the record of descriptor @number, whose buffer has ended.  The
- * card wrote the length, so the caller limits *@bytes to the buffer's size before it copies.
+ * c2h: read length and flags from the record of descriptor @number (from 0), whose buffer has
+ * ended.  The card wrote the length, so the caller limits *@bytes to the buffer's size before it
+ * copies data.
  */
 void litepcie_notices_read(const struct litepcie_way *way, u64 number, u32 *bytes, u32 *flags)
 {

@@ -5,12 +5,13 @@
  *
  * Manages the owner of a direction, and the ring that holds the direction's data.
  *
- * A direction belongs to one open file, or to none.  Each ring belongs to one open file: other
- * files cannot reach the ring, and their data is never in it.  A file that has not set up a ring
- * gets one of LITEPCIE_GEOMETRY_DEFAULT, called its own ring.  The own ring is made when it is
- * first needed.  It is kept until the file is closed or sets up another ring.  A ring is mapped for
- * the card only while its file owns the direction, with one exception: if the file is closed while
- * the card cannot be stopped, its ring stays mapped until litepcie_owner_drop_orphan().
+ * A direction belongs to one open file, or to none.  Each ring is made for one open file: no other
+ * file of the device node can map, export, read or write the ring.  A file that has not set up a
+ * ring gets one of LITEPCIE_GEOMETRY_DEFAULT, called its own ring.  The own ring is made when it is
+ * first needed, and kept until the file is closed or sets up another ring.  A direction's ring is
+ * mapped for the card while its file owns the direction, but not after the card is unbound.  If the
+ * file gives the direction up while the card cannot be stopped, the ring stays mapped until
+ * litepcie_owner_drop_orphan().
  */
 
 #include "card.h"
@@ -44,7 +45,8 @@ static struct litepcie_ring *make_ring(struct litepcie_way *way,
 
 /*
  * Take the ring from the direction, which must be stopped.  User mappings and dma-bufs may keep the
- * pages.  The DMA mapping ends here, since it must not outlive the device.
+ * ring and its pages.  The ring is unmapped from the card, since a DMA mapping must not outlive the
+ * device.
  */
 static void drop_ring(struct litepcie_way *way)
 {
@@ -66,7 +68,7 @@ static void use_ring(struct litepcie_way *way, struct litepcie_ring *ring)
 	trace_litepcie_ring(way, ring);
 }
 
-/* Make the file's own ring, unless the file has it already.  The ring is left unmapped. */
+/* Make the file's own ring, unless the file has it already.  A new ring is left unmapped. */
 static int make_own_ring(struct litepcie_way *way, struct litepcie_file *file)
 {
 	struct litepcie_ring *ring;
@@ -92,8 +94,8 @@ static void drop_own_ring(struct litepcie_way *way, struct litepcie_file *file)
 }
 
 /*
- * Unless the direction has a ring, map the owner's own ring (of default geometry) for the card, and
- * make it the direction's ring.  Returns 0 or -ENOMEM.
+ * Unless the direction has a ring, map the owner's own ring (of default geometry, made if there is
+ * none) for the card, and make it the direction's ring.  Returns 0 or -ENOMEM.
  */
 int litepcie_owner_ring(struct litepcie_way *way)
 {
@@ -212,9 +214,9 @@ void litepcie_owner_set(struct litepcie_way *way, struct litepcie_file *file)
 
 /*
  * Take the direction from its owner.  Data that was written to the ring but not sent is dropped.
- * @live says that the direction is known to have stopped, so its ring is dropped.  If @live is
- * false, the card may still access a ring that is mapped for it.  So the direction keeps that ring
- * until litepcie_owner_drop_orphan().
+ * If @live is true, the direction is known to have stopped, so its ring is dropped.  If @live is
+ * false, the card may still access a ring that is mapped for the card.  So the direction keeps such
+ * a ring until litepcie_owner_drop_orphan().
  */
 void litepcie_owner_forget(struct litepcie_way *way, bool live)
 {
@@ -230,7 +232,7 @@ void litepcie_owner_forget(struct litepcie_way *way, bool live)
 	WRITE_ONCE(way->hw_count, 0);
 	WRITE_ONCE(way->sw_count, 0);
 	spin_unlock_irq(&way->wait.lock);
-	/* Another open file may wait until this DMA direction has no owner, so wake it. */
+	/* poll() reports a direction without owner as ready, so wake the threads in poll(). */
 	litepcie_dma_news(way);
 	if (event)
 		eventfd_ctx_put(event);
@@ -239,8 +241,8 @@ void litepcie_owner_forget(struct litepcie_way *way, bool live)
 }
 
 /*
- * Drop the ring of a direction without owner: the owner's file was closed while the card could not
- * be used.  The caller has made sure that the card makes no request.
+ * If the direction has no owner, drop the ring that it still has if its last owner gave it up while
+ * the card could not be stopped.  The caller has made sure that the card makes no request.
  */
 void litepcie_owner_drop_orphan(struct litepcie_way *way)
 {

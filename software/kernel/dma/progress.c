@@ -4,15 +4,15 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Keeps the driver's counts of buffers that the card has finished, and wakes the threads that wait
- * for more.  Every interrupt of a direction runs this code, so sim/rows/host.py counts its
- * instructions.
+ * for more.  Every interrupt of a direction runs this code, so the code must be short.
  *
  * In LitePCIe's loop the card's register loop_status has the index of the last descriptor that the
- * card is done with, and the number of rounds before.  Index plus rounds, counted in descriptors,
- * is one less than the number of descriptors that are done.  So every buffer below that count is
- * certainly in memory (c2h) or fetched (h2c): a whole buffer has followed it, which is more than
- * LitePCIe's stock endpoint has in flight.  Other endpoints count no buffer before its data is
- * there.
+ * card has counted, and the number of rounds before.  From the first counted descriptor on, index
+ * plus rounds, in descriptors, is one less than the number of descriptors that the card has
+ * counted.  The driver takes this smaller number as the number of finished buffers.  So another
+ * whole buffer has followed each finished buffer.  LitePCIe's own h2c engine counts a buffer when
+ * it has requested the data, and has at most 8 KiB in flight.  So with LitePCIe's buffers of 8 KiB
+ * the data of a finished buffer has been fetched (h2c) or is in memory (c2h).
  */
 
 #include <linux/poll.h>
@@ -30,9 +30,9 @@
 
 /*
  * Ask the card how many buffers it has finished.  Returns 1 if there are more than at the last
- * call, 0 if not, or -EIO if the answer cannot be true, so that the card may have gone.  In a held
- * run or a stream descriptors are counted.  After -EIO the caller drops wait.lock and then calls
- * litepcie_check_lost(), which takes wait.lock to wake the waiting threads.
+ * call, or 0 if not.  Returns -EIO if the answer cannot be true, so that the card may have gone.
+ * In a held run or a stream descriptors are counted.  After -EIO the caller drops wait.lock and
+ * then calls litepcie_check_lost(), which takes wait.lock to wake the waiting threads.
  */
 static __always_inline int update_locked(struct litepcie_way *way)
 {
@@ -109,9 +109,9 @@ bool litepcie_dma_progress(struct litepcie_way *way)
 	if (unlikely(news < 0))
 		litepcie_check_lost(litepcie_of(way));
 	/*
-	 * way->error is set if the card counts descriptors of a held run or a stream that it was
-	 * never handed.  After other impossible answers, and always in LitePCIe's loop, the run
-	 * goes on.
+	 * In a held run or a stream, way->error is set if the card counts descriptors that it was
+	 * never handed.  After other impossible answers, and after all of them in LitePCIe's loop,
+	 * way->error stays 0 and the run goes on.
 	 */
 	return news > 0 || (news < 0 && READ_ONCE(way->error));
 }
@@ -126,9 +126,10 @@ void litepcie_dma_news(struct litepcie_way *way)
 }
 
 /*
- * Ask the card for progress, for a caller that does not wait for an interrupt, and wake the waiting
- * threads if there is any.  In a run in which the card writes its status line, a card that has gone
- * just stops writing.  So a register is read to find out whether the card still answers.
+ * Ask the card for progress, for the watchdog and LITEPCIE_IOCTL_COUNTS, and wake the waiting
+ * threads if the card has made progress or the run has failed.  In a run in which the card writes
+ * its status line, a card that has gone just stops writing.  So a register is read to find out
+ * whether the card still answers.
  */
 void litepcie_dma_ask(struct litepcie_way *way)
 {
@@ -139,9 +140,9 @@ void litepcie_dma_ask(struct litepcie_way *way)
 }
 
 /*
- * Handle the direction's interrupt: ask the card for progress and wake the waiters.  With MSI the
- * interrupt handler has cleared the direction's cause before this call.  In adaptive mode it has
- * called litepcie_timer_interrupt() before.
+ * Handle the direction's interrupt: ask the card for progress and wake the waiting threads.  With
+ * MSI the interrupt handler has cleared the direction's cause before this call.  In adaptive mode
+ * the handler has also called litepcie_timer_interrupt() before.
  */
 void litepcie_dma_interrupt(struct litepcie_way *way)
 {

@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Allocates and maps rings.  A ring is the buffers of one direction, in ordinary pages that are
- * mapped for the card.
+ * Allocates and maps rings.  A ring is the memory of one DMA direction or of one capture queue, in
+ * ordinary pages that can be mapped for the card.
  */
 
 #include <linux/gfp.h>
@@ -74,7 +74,10 @@ void litepcie_ring_for_cpu(struct litepcie_ring *ring, u32 buffer)
 	spin_unlock(&ring->lock);
 }
 
-/* Undo litepcie_ring_for_cpu(), with the same rules: let the card use the buffer again. */
+/*
+ * Let the card use a buffer that the processor has written or read: call dma_sync_*() if the ring
+ * needs that and is mapped.  Takes ring->lock, so no interrupt handler may call this.
+ */
 void litepcie_ring_for_card(struct litepcie_ring *ring, u32 buffer)
 {
 	if (!ring->needs_sync)
@@ -121,8 +124,9 @@ static int charge_pages_of(struct litepcie_ring *ring, struct litepcie_allowance
 }
 
 /*
- * Allocate the chunks.  Each is a compound page: a reference to any page keeps the chunk.  After
- * -ENOMEM the caller puts the ring, which frees the chunks that were allocated.
+ * Allocate the ring's chunks.  A chunk of several pages is a compound page, so a reference to any
+ * of its pages keeps the whole chunk.  After -ENOMEM the caller puts the ring, which frees the
+ * chunks that were allocated.
  */
 static int alloc_pages_of(struct litepcie_ring *ring, int node)
 {
@@ -209,8 +213,8 @@ static struct litepcie_ring *new_ring(enum dma_data_direction direction,
 }
 
 /*
- * Returns the order (log2 of the pages) of the chunks to try first.  If allocation fails, smaller
- * orders are tried, down to the size of a buffer.
+ * Returns the order (log2 of the pages) of the chunks to try first.  If a ring cannot be made of
+ * such chunks, the callers try smaller orders, down to the size of a buffer.
  */
 static int largest_order(const struct litepcie_geometry *geometry)
 {
@@ -220,11 +224,11 @@ static int largest_order(const struct litepcie_geometry *geometry)
 }
 
 /*
- * Allocate a ring of zeroed pages on the card's NUMA node, in chunks as large as can be had, and
- * map it for @dev.  The caller has checked @geometry.  The memory is charged to the calling
- * process, unless the ring can take @allowance.  Returns the ring with one reference.  Returns
- * -ENOMEM if there is not enough memory, if there are not enough DMA addresses, or if the charge
- * would exceed RLIMIT_MEMLOCK.
+ * Allocate a ring of zeroed pages, if possible on the card's NUMA node and in chunks of the order
+ * of largest_order(), and map it for @dev.  The caller has checked @geometry.  litepcie_charge()
+ * charges the memory, or takes @allowance instead.  Returns the ring with one reference.
+ * Returns -ENOMEM if memory or DMA addresses are lacking, or if the charge would exceed
+ * RLIMIT_MEMLOCK.
  */
 struct litepcie_ring *litepcie_ring_alloc(struct device *dev, enum dma_data_direction direction,
 					  const struct litepcie_geometry *geometry,
@@ -244,8 +248,9 @@ struct litepcie_ring *litepcie_ring_alloc(struct device *dev, enum dma_data_dire
 }
 
 /*
- * Make a ring of @memory, in chunks of 2^order contiguous pages.  Returns NULL on failure, and
- * @memory then still belongs to the caller.
+ * Make a ring of @memory, in chunks of 2^@order contiguous pages, and map it for @dev.  On success
+ * @memory belongs to the ring.  Returns NULL on failure, and @memory then still belongs to the
+ * caller.
  */
 static struct litepcie_ring *wrap_in_chunks(struct device *dev, enum dma_data_direction direction,
 					    const struct litepcie_geometry *geometry,
@@ -269,7 +274,7 @@ static struct litepcie_ring *wrap_in_chunks(struct device *dev, enum dma_data_di
  * Make a ring in @memory, which has as many bytes as @geometry says, and map it for @dev.  On
  * success the ring has one reference, and @memory belongs to it.  After an error @memory still
  * belongs to the caller.  Errors:
- *   -EMSGSIZE	a buffer is larger than the physically contiguous parts of @memory
+ *   -EMSGSIZE	a buffer does not lie within one page or huge page of @memory
  *   -EOPNOTSUPP	the card does not reach @memory without dma_sync_*()
  *   -ENOMEM	not enough kernel memory, or not enough DMA addresses
  */
@@ -291,7 +296,8 @@ struct litepcie_ring *litepcie_ring_wrap(struct device *dev, enum dma_data_direc
 	if (!ring)
 		return ERR_PTR(-ENOMEM);
 	/*
-	 * A process cannot call dma_sync_*(), so process and card would not see each other's data.
+	 * A process cannot call dma_sync_*().  For a ring that needs these calls, process and card
+	 * would not see each other's data.
 	 */
 	if (ring->needs_sync) {
 		dev_dbg(dev, "the card does not reach all memory by itself: use the driver's own ring\n");

@@ -3,13 +3,13 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Declares rings.  A ring is the buffers of one direction, in ordinary pages that are mapped for
- * the card.  Either the driver allocates the pages, or they are a process's own memory (memory.c),
- * which the process has mapped.
+ * Declares rings.  A ring is the memory of one DMA direction or of one capture queue, in ordinary
+ * pages that are mapped for the card while the card may use the ring.  Either the driver allocates
+ * the pages, or they are a process's own memory (memory.c), which the process has mapped.
  *
  * The pages have struct pages and reference counts: I/O under way (O_DIRECT, io_uring) keeps the
- * pages after the ring and the card are gone.  User mappings and dma-bufs keep the ring itself, and
- * so the charge for its memory.
+ * pages after the ring and the card are gone.  Mappings by mmap() of the device node, and dma-bufs,
+ * keep the ring itself, and so the charge for its memory.
  */
 #ifndef LITEPCIE_RING_H
 #define LITEPCIE_RING_H
@@ -26,14 +26,18 @@
 /*
  * The geometry of a ring: number and size of its buffers, and how the driver learns of progress.
  * Unless the program asks for another geometry, a direction's ring has that of LitePCIe: 256
- * buffers of 8 KiB.
+ * buffers of 8 KiB.  Of a capture queue's ring only @size and @count are used.
  */
 struct litepcie_geometry {
 	u32	size;		/* bytes of a buffer: a power of two */
-	u32	count;
-	u32	per_interrupt;	/* number of buffers from one interrupt of the card to the next */
+	u32	count;		/* number of buffers in the ring */
+	/*
+	 * in a loop or a held run every so many-th descriptor asks for an interrupt, unless @mode
+	 * is poll mode
+	 */
+	u32	per_interrupt;
 	u32	mode;		/* how the driver learns of progress: a LITEPCIE_MODE_ value */
-	u32	interval_us;	/* period of the timer in adaptive and poll mode; else 0 */
+	u32	interval_us;	/* period of the timer in us, in adaptive and poll mode; else 0 */
 	u32	flags;		/* flags that the program has set: LITEPCIE_RING_INDEXED or 0 */
 };
 
@@ -62,7 +66,7 @@ struct litepcie_ring {
 	bool				needs_sync;
 	/* the process's memory that the ring lies in; NULL: the driver has allocated the pages */
 	struct litepcie_memory		*memory;
-	/* process and user that the pages are charged to, if @memory is NULL */
+	/* what the pages are charged to, if @memory is NULL; all 0 if @memory is set */
 	struct litepcie_charge		charge;
 	unsigned int			chunk_order;
 	unsigned int			chunks;

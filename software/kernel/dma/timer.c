@@ -3,10 +3,11 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Decides when the driver asks the card for progress: at interrupts, by timer, or by both.
+ * Has the timer by which the driver asks the card for progress in poll mode and in adaptive mode.
  *
- * In adaptive mode an interrupt switches its own cause off and a timer on.  The timer asks the card
- * every interval_us.  When it finds nothing new, the timer ends and switches the cause on again.
+ * In adaptive mode an interrupt of a direction disables the direction's interrupt cause and starts
+ * the timer, which asks the card every interval_us.  When the timer finds nothing new, it enables
+ * the cause again and ends.
  */
 
 #include "card.h"
@@ -18,8 +19,8 @@ static ktime_t interval(const struct litepcie_way *way)
 }
 
 /*
- * Enable the interrupt cause, unless the direction has stopped.  litepcie_timer_stop() disables the
- * cause, and after that nothing would disable it again if it were enabled.
+ * Enable the direction's interrupt cause, unless the direction has stopped: litepcie_timer_stop()
+ * has then disabled the cause, and nothing would disable it again.
  */
 static void cause_on(struct litepcie_way *way)
 {
@@ -46,9 +47,9 @@ static void poll_later(struct litepcie_way *way)
 }
 
 /*
- * The timer's callback, which asks the card for progress.  It never returns HRTIMER_RESTART, which
- * the kernel allows only if nothing but the callback starts the timer.  In this driver an interrupt
- * may start the timer, too.
+ * The timer's callback, which asks the card for progress.  The callback never returns
+ * HRTIMER_RESTART, which the kernel allows only if nothing but the callback starts the timer.  In
+ * this driver an interrupt may start the timer, too.
  */
 static enum hrtimer_restart poll_card(struct hrtimer *timer)
 {
@@ -101,8 +102,8 @@ void litepcie_timer_stop(struct litepcie_way *way)
 }
 
 /*
- * Called by the interrupt handler in adaptive mode, before it asks the card for progress: disable
- * the interrupt cause and start the timer.
+ * Called by the interrupt handler in adaptive mode, before the handler asks the card for progress:
+ * disable the direction's interrupt cause and start the timer, unless the direction has stopped.
  */
 void litepcie_timer_interrupt(struct litepcie_way *way)
 {

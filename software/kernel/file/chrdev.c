@@ -16,7 +16,10 @@
 #include "compat.h"
 
 #define MINORS		256
-/* default c2h flush time in us: a partly filled buffer ends after this time without more data */
+/*
+ * default flush time in us of read(): a partly filled c2h buffer ends after this time without more
+ * data
+ */
 #define READ_FLUSH_US	100
 
 static dev_t first_number;
@@ -67,8 +70,8 @@ free:
 
 /*
  * The last close(): wait for at most close_timeout_ms until the user's logic has taken the data of
- * an h2c stream, and then release the file's directions, rings and eventfds.  If the card is being
- * reset or has gone (@live is false), no register is touched.
+ * an h2c stream, and then release the file's directions, rings and eventfds.  If litepcie_enter()
+ * fails, as while the card is reset or when it has gone, no register is touched.
  */
 static int litepcie_release(struct inode *inode, struct file *filp)
 {
@@ -140,7 +143,7 @@ static __always_inline bool is_ready(struct litepcie_way *way, const struct lite
 	case LITEPCIE_RUN_REST:
 		/*
 		 * read() and write() start a direction that has no owner, so poll() reports such a
-		 * direction as ready.
+		 * direction as ready, whatever its counts are.
 		 */
 		return !READ_ONCE(way->owner) || has_enough(way, id);
 	case LITEPCIE_RUN_LOOP:
@@ -150,9 +153,9 @@ static __always_inline bool is_ready(struct litepcie_way *way, const struct lite
 }
 
 /*
- * Returns what poll() reports for one direction.  The function takes wait.lock for a stream, and
- * otherwise no lock.  A thread that sleeps in poll() is woken by tell_pollers() when the direction
- * makes progress, fails, stops or loses its owner, and by card.c when the card's state changes.
+ * Returns what poll() reports for one direction.  A thread that sleeps in poll() is woken by
+ * start_locked() when the direction starts, by tell_pollers() when the direction makes progress,
+ * fails, stops or loses its owner, and by card.c when the card's state changes.
  */
 static __always_inline __poll_t poll_way(struct litepcie_file *file, u32 id)
 {
@@ -175,9 +178,9 @@ static __poll_t errors(struct litepcie_chan *chan)
 }
 
 /*
- * Progress of a direction wakes only poll() for that direction.  Every poll() wakes when a
- * direction fails, and when the card is reset or removed.  For a card that has gone, poll() returns
- * POLLHUP and POLLERR.
+ * poll() of a channel's node.  Progress of a direction wakes only poll() for that direction.  Every
+ * poll() of the channel wakes when one of its directions fails, and when the card is reset or
+ * removed.  For a card that has gone, poll() returns POLLHUP and POLLERR.
  */
 static __poll_t litepcie_poll(struct file *filp, struct poll_table_struct *table)
 {
@@ -196,10 +199,10 @@ static __poll_t litepcie_poll(struct file *filp, struct poll_table_struct *table
 }
 
 /*
- * The file operations of a device node.  The driver offers no splice(), because the kernel calls
- * splice() with the pipe locked.  While splice() waited for the card, the program at the other end
- * of the pipe could neither read the data that is already in the pipe nor exit.  Programs that try
- * splice() first, such as pv, then use read() and write().
+ * The file operations of a device node.  The driver offers no splice(), because the kernel calls a
+ * driver's splice functions with the pipe locked.  While such a function waited for the card, the
+ * program at the other end of the pipe could neither read the data that is already in the pipe nor
+ * exit.  Programs that try splice() first, such as pv, then use read() and write().
  */
 static const struct file_operations litepcie_fops = {
 	.owner		= THIS_MODULE,

@@ -7,9 +7,8 @@
  *
  * Several threads may make calls of one file at the same time, and the fields below say what
  * protects them.  An open file does not own a direction at first: dma/owner.c makes a file the
- * owner of one.  The functions return 0 or a count, or -errno.  Only fsync(), and read() and
- * write() without O_NONBLOCK, may wait for the card without a time limit, and a signal ends these
- * waits.
+ * owner of one.  Only fsync(), and read() and write() without O_NONBLOCK, may wait for the card
+ * without a time limit, and a signal ends these waits.
  */
 #ifndef LITEPCIE_FILE_H
 #define LITEPCIE_FILE_H
@@ -27,8 +26,8 @@ struct litepcie_file {
 	struct file		*filp;
 	struct list_head	node;		/* this file's entry in the list card->files */
 	/*
-	 * the file's index page, in which the program writes how many buffers it is done with; all
-	 * mappings of the page by this file show the same page
+	 * the file's index page, which the program may map, and in which it writes how many buffers
+	 * it is done with in each direction
 	 */
 	struct litepcie_index	*index;
 	/*
@@ -77,8 +76,8 @@ void litepcie_chan_del(struct litepcie_chan *chan);
 /*
  * Functions of setup.c.  Each implements one ioctl() call: RING_SETUP, RING_MEMORY, RING_INFO,
  * EVENT, PACKETS and FEATURES, in this order.  @argument is a copy of the program's argument.  The
- * functions return 0 or -errno.  The table `calls` in ioctl.c says which of them need
- * litepcie_enter().
+ * functions return 0 or -errno.  The table `calls` in ioctl.c says which of them are called between
+ * litepcie_enter() and litepcie_exit().
  */
 int litepcie_setup_ring(struct litepcie_file *file, void *argument);
 int litepcie_setup_memory(struct litepcie_file *file, void *argument);
@@ -89,7 +88,7 @@ int litepcie_setup_features(struct litepcie_file *file, void *argument);
 
 /*
  * Functions of ioctl.c, rw.c and mmap.c: the node's system calls, and mapping a ring's pages.
- * sysfs.c defines the attributes litepcie_groups.
+ * sysfs.c defines litepcie_groups, the attributes of a channel in sysfs.
  */
 long litepcie_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 long litepcie_compat_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
@@ -102,7 +101,7 @@ extern const struct attribute_group *litepcie_groups[];
 
 /*
  * Functions of stream.c for poll(), and of transfer.c for read() and write().  stream.h declares
- * those that only the files of the stream use.
+ * the functions that only stream.c, packets.c, sync.c and transfer.c use.
  */
 bool litepcie_stream_ready(struct litepcie_way *way);
 ssize_t litepcie_stream_transfer(struct litepcie_way *way, struct litepcie_file *file,

@@ -9,8 +9,8 @@
  * Arguments are copied from and to the user before litepcie_enter() or after litepcie_exit().  A
  * page fault of such a copy may take long, and a reset of the card must not wait for it.
  *
- * Every program that has the device node open may make every call.  rights.c decides which
- * registers it may write to.
+ * Every program that has the device node open may make every call.  rights.c decides to which
+ * registers a program without CAP_SYS_RAWIO may write.
  */
 
 #include <linux/capability.h>
@@ -24,9 +24,9 @@
 /* LITEPCIE_IOCTL_REG, which reads or writes a register -------------------- */
 
 /*
- * Write a register of BAR0.  A register with LITEPCIE_RIGHT_STEER acts on the data of the DMA.  The
- * only one is the register `control` of the pattern block, which lies between the user slot and the
- * DMA of channel 0.  So a write must not change what happens to a direction of channel 0 that
+ * Write a register of BAR0.  LITEPCIE_RIGHT_STEER is the right of a program without CAP_SYS_RAWIO
+ * to the register `control` of the pattern block, which lies between the user slot and the DMA of
+ * channel 0.  With this right a write must not change what happens to a direction of channel 0 that
  * another file owns.
  */
 static int write_register(struct litepcie_file *file, u32 addr, u32 value,
@@ -126,9 +126,9 @@ static int ioctl_mmap_info(struct litepcie_file *file, void *argument)
 }
 
 /*
- * Take or release one direction for LITEPCIE_IOCTL_LOCK.  Returns 0 if the request was refused,
- * since the direction has an owner already.  Returns 1 if the request was granted or nothing was
- * requested.
+ * For LITEPCIE_IOCTL_LOCK: take one direction if @request is true, and then release the direction
+ * if @release is true.  Returns 0 if the request was refused, since the direction has an owner
+ * already, even if that is @file.  Returns 1 if the request was granted or nothing was requested.
  */
 static u8 lock_way(struct litepcie_file *file, u32 id, bool request, bool release)
 {
@@ -154,9 +154,9 @@ static int ioctl_lock(struct litepcie_file *file, void *argument)
 }
 
 /*
- * Set the software count, which is the number of buffers that the program is done with.  The count
- * may go backwards, since LitePCIe's programs do that.  If the direction has no owner, the call
- * does nothing, so the next owner begins with 0.
+ * Set the direction's sw_count, which is the number of buffers that the program is done with.  The
+ * count may go backwards, since LitePCIe's programs do that.  If the direction has no owner, the
+ * count keeps its value 0, with which the next owner begins.
  */
 static int set_sw_count(struct litepcie_file *file, u32 id, s64 sw_count)
 {
@@ -259,8 +259,9 @@ static int ioctl_bar(struct litepcie_file *file, void *argument)
 }
 
 /*
- * Return the number of a new file descriptor of the dma-buf to the program.  The descriptor is
- * installed last: once its number has been copied to the program, nothing can fail.
+ * Make a file descriptor for the dma-buf, and return its number to the program.  The descriptor is
+ * installed last, when its number has been copied to the program, since an installed descriptor
+ * could not be taken back.
  */
 static int tell_descriptor(struct litepcie_export *export, struct litepcie_export __user *user,
 			   struct file *file)

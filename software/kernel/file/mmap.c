@@ -4,7 +4,7 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Implements mmap() of the device node: finds the region of an offset (enum litepcie_region), and
- * maps rings and pages.
+ * maps rings, the status page, the index page and the records.  bar.c maps BARs.
  *
  * Rings are mapped as struct pages with reference counts, not as bare frame numbers.  So their
  * pages can be pinned (O_DIRECT, io_uring, vmsplice), and a mapping stays usable when the card has
@@ -16,7 +16,7 @@
 #include "card.h"
 #include "compat.h"
 
-/* Each mapping of a ring holds a reference to it, so the ring's memory stays charged to a user. */
+/* Each mapping of a ring holds a reference to it, so the ring's memory and its charge stay. */
 static void ring_vm_open(struct vm_area_struct *vma)
 {
 	litepcie_ring_get(vma->vm_private_data);
@@ -60,7 +60,7 @@ static int map_ring(struct vm_area_struct *vma, struct litepcie_ring *ring)
 		return -EADDRINUSE;
 	if (vma->vm_end - vma->vm_start != litepcie_ring_bytes(ring))
 		return -EINVAL;
-	/* MAP_PRIVATE makes a copy, which would not show what the card writes. */
+	/* In a private mapping a page that the process writes to becomes a copy of its own. */
 	if (!(vma->vm_flags & VM_SHARED))
 		return -EINVAL;
 	/*
@@ -111,8 +111,9 @@ static int mmap_way(struct litepcie_way *way, struct litepcie_file *file,
 
 /*
  * Map the @bytes bytes of pages at @address, which the driver keeps for as long as the file is
- * open.  With @writable false a process can map the pages only for reading.  Returns -EINVAL if the
- * mapping has another size or is private, or -EPERM if it is writable and @writable is false.
+ * open.  With @writable false a process can map the pages only for reading.  Returns -EINVAL if
+ * @bytes is 0 or the mapping has another size or is private, or -EPERM if the mapping is writable
+ * and @writable is false.
  */
 static int map_kept(struct vm_area_struct *vma, void *address, size_t bytes, bool writable)
 {

@@ -5,10 +5,10 @@
  *
  * Implements packets in a stream (LITEPCIE_IOCTL_PACKETS), and uses the records of c2h buffers.
  *
- * h2c with packets on: each write() is one packet.  The call waits until the ring has room for all
- * of the packet, and copies all of it before the card gets the first part.
+ * h2c with packets on: each write() is one packet.  The call waits, unless it must not, until the
+ * ring has room for all of the packet, and copies all of it before the card gets the first part.
  *
- * c2h: a record, which the card writes to host memory, says where a buffer has ended and why.
+ * c2h: if the driver can use records, the card's record says where a buffer has ended and why.
  * read() needs the record with packets off, too: a buffer may end early by the flush time, and its
  * data may be bad.
  */
@@ -63,8 +63,9 @@ int litepcie_packet_begin(struct litepcie_run *run, size_t bytes)
 }
 
 /*
- * h2c: called when the ring has no room for a packet and its write() must not wait.  poll() then
- * waits for that room.  With packets off nothing is done.
+ * Called when a read() or write() that must not wait finds nothing that it can copy.  h2c with
+ * packets on: poll() then waits until the ring has room for the packet of this write().  Otherwise
+ * nothing is done.
  */
 void litepcie_packet_refuse(const struct litepcie_run *run)
 {

@@ -14,8 +14,9 @@
  * each copy, and a copy that the card may have overwritten is not returned.  h2c: if the card has
  * already sent a buffer, data written to it now would never leave, so the data is dropped.
  *
- * A call belongs to the loop in which it began, and fails once that loop has ended: a buffer of a
- * later run is the card's, or another call's.
+ * A call belongs to the loop in which it began.  Once that loop has ended, the call copies no more,
+ * and fails unless it has copied data before: the buffers of a later run are the card's, or another
+ * call's.
  */
 
 #include <linux/math64.h>
@@ -28,7 +29,7 @@
 struct run {
 	struct litepcie_way	*way;
 	struct litepcie_file	*file;
-	/* way->generation of the loop; it differs once the loop is over */
+	/* way->generation of the loop; way->generation has another value once the loop is over */
 	unsigned int		generation;
 	/* ring of the loop; the call holds a reference to it while it copies */
 	struct litepcie_ring	*ring;
@@ -154,8 +155,9 @@ static u32 buffer_of(const struct run *run, s64 count)
 }
 
 /*
- * c2h: get the index of the next buffer to read, and the number of buffers that are ready.  Returns
- * false if no buffer is ready or the loop has ended.
+ * c2h: get the index of the next buffer to read, and the number of buffers that are ready.  Buffers
+ * that are more than half a ring old are skipped before, and counted as lost.  Returns false if no
+ * buffer is ready or the loop has ended.
  */
 static bool next_data(struct run *run, u32 *buffer, size_t *buffers)
 {
@@ -175,9 +177,9 @@ static bool next_data(struct run *run, u32 *buffer, size_t *buffers)
 }
 
 /*
- * h2c: get the index of the next buffer to write.  Returns false if no buffer is free or the run
+ * h2c: get the index of the next buffer to write.  Returns false if no buffer is free or the loop
  * has ended.  *@late gets the number of buffers that the card sent before the program wrote them,
- * limited to @most.  The caller drops as many buffers of its data.
+ * limited to @most, which count as lost.  The caller drops as many buffers of its data.
  */
 static bool next_room(struct run *run, u32 *buffer, size_t *late, size_t most)
 {
@@ -206,10 +208,10 @@ static void done_with(struct run *run, u32 buffers)
 }
 
 /*
- * c2h: ask the card how far it is.  Returns true if it had not begun to overwrite the buffer that
- * was copied first, whose number is sw_count.  The card has filled hw_count + 1 buffers and fills
- * the next one.  That one must not lie where buffer sw_count lies, one ring earlier.  Returns false
- * if the card cannot be asked, since the run is then about to end.
+ * c2h: ask the card how far it is.  Returns true if the card had not begun to overwrite the buffer
+ * that was copied first, whose number is sw_count.  The card may have filled hw_count + 1 buffers
+ * and may be filling the next one, which must not lie where buffer sw_count lies, one ring earlier.
+ * Returns false if litepcie_enter() fails, since the run is then about to end.
  */
 static bool copy_is_whole(struct run *run)
 {
@@ -247,8 +249,9 @@ static size_t copy_buffers(struct litepcie_ring *ring, u32 buffer, size_t buffer
 
 /*
  * Copy the buffers that are ready.  The card is asked after each copy of at most a sixteenth of the
- * ring and one buffer.  If the card may have overwritten a copy, the copy is dropped, next_data()
- * skips and counts the buffers that are lost, and from then on one buffer is copied at a time.
+ * ring and one buffer.  If the card may have overwritten buffers while they were copied, the copy
+ * is dropped, next_data() skips the lost buffers and counts them, and the rest of this call copies
+ * one buffer at a time.
  */
 static ssize_t read_buffers(struct run *run, struct iov_iter *to)
 {
@@ -305,8 +308,9 @@ static ssize_t write_buffers(struct run *run, struct iov_iter *from)
 
 /*
  * Copy the buffers that are ready, as far as @iter goes.  Returns the bytes copied or (h2c)
- * dropped, -EINVAL if @iter is shorter than a buffer, or another error.  Returns 0 if the buffer
- * is not ready any more, since another call took it or the loop was stopped.
+ * dropped, -EINVAL if @iter is shorter than a buffer, or another error.  Returns 0 if nothing was
+ * copied, since another call took the buffers, the loop was stopped, or (c2h) the card may have
+ * overwritten them.
  */
 static ssize_t transfer_some(struct run *run, struct iov_iter *iter)
 {

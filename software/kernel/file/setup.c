@@ -4,8 +4,8 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Implements the ioctl() calls that set up a direction: the buffer sizes and the memory of its
- * ring, its eventfd and its packet settings.  LITEPCIE_IOCTL_RING_INFO and _FEATURES, which only
- * report, are implemented here, too.
+ * ring, its eventfd and its packet settings.  Also implements LITEPCIE_IOCTL_RING_INFO and
+ * _FEATURES, which only report.
  */
 
 #include <linux/eventfd.h>
@@ -105,8 +105,9 @@ static struct litepcie_ring_setup setup_of(u32 id, const struct litepcie_geometr
 }
 
 /*
- * Set the eventfd of direction @way, for which no register is accessed.  If @way is NULL, set the
- * eventfd of the user logic's interrupt, and enable or disable the interrupt's cause in the card.
+ * Set the eventfd of direction @way.  If @way is NULL, set the eventfd of the user logic's
+ * interrupt, and enable or disable the interrupt's cause in the card.  If @context is NULL, no
+ * eventfd is signalled from now on.
  */
 static int set_event(struct litepcie_file *file, struct litepcie_way *way,
 		     struct eventfd_ctx *context)
@@ -193,8 +194,9 @@ int litepcie_setup_features(struct litepcie_file *file, void *argument)
 }
 
 /*
- * LITEPCIE_IOCTL_RING_INFO: describe the ring that the direction has, whichever file owns it.  If
- * the direction has no ring, describe the ring that @file would get.
+ * LITEPCIE_IOCTL_RING_INFO: describe the ring of the direction, whichever file owns the direction.
+ * If the direction has no owner, or its owner has no ring yet, describe the ring that @file would
+ * get.
  */
 int litepcie_setup_info(struct litepcie_file *file, void *argument)
 {
@@ -218,7 +220,7 @@ int litepcie_setup_info(struct litepcie_file *file, void *argument)
 	if (info->records_bytes)
 		info->records_offset = (u64)LITEPCIE_REGION_RECORDS << LITEPCIE_MMAP_SHIFT;
 	mutex_lock(&way->mutex);
-	/* A ring whose owner has closed its file while the card was away belongs to nobody. */
+	/* A ring that a direction without owner still has belongs to no file. */
 	ring = way->owner && way->ring ? way->ring : file->ring[way->id];
 	if (ring) {
 		geometry = &ring->geometry;

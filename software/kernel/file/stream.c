@@ -12,10 +12,9 @@
  * c2h: a buffer goes back to the card when it has been read to its end.  If the card has ended the
  * buffer early, the rest of it is skipped.
  *
- * h2c: of the bytes that were written, the card gets whole beats (of LITEPCIE_BEAT_BYTES bytes
- * each).  With packets off, an incomplete beat waits for more data, so the user's logic does not
- * see how the data was divided into write() calls.  sync.c has the code that sends an incomplete
- * beat.
+ * h2c with packets off: of the bytes that were written, the card gets whole beats (of
+ * LITEPCIE_BEAT_BYTES bytes each).  An incomplete beat waits for more data, until the flush time,
+ * fsync() or the last close() sends it (sync.c).
  */
 
 #include <linux/math64.h>
@@ -82,8 +81,9 @@ static u64 ready_for(struct litepcie_way *way, u64 needs)
 }
 
 /*
- * For poll(): returns true if read() or write() could copy anything now.  If write() of a packet
- * was refused before, the ring must have room for that packet.
+ * For poll(): returns true if read() or write() could copy anything now.  If the last write() was
+ * refused, since there was no room for its packet, returns true only if there is room for that
+ * packet.
  */
 bool litepcie_stream_ready(struct litepcie_way *way)
 {
@@ -96,8 +96,8 @@ bool litepcie_stream_ready(struct litepcie_way *way)
 }
 
 /*
- * Returns ready_bytes() for a call of read() or write().  Returns 0 if the run of the call is over,
- * or if the call's packet needs more room.
+ * Returns ready_bytes() for the call of which @run is the state.  Returns 0 if the run of the call
+ * is over, or if the call is a write() of a packet that needs more room.
  */
 u64 litepcie_stream_bytes(const struct litepcie_run *run)
 {
@@ -156,7 +156,7 @@ ssize_t litepcie_stream_write(const struct litepcie_run *run, struct iov_iter *f
 
 /*
  * c2h: hand over to the card all buffers that the program has read to their end.  At the start of
- * the run these are all buffers of the ring.
+ * the run all buffers of the ring are handed over.
  */
 static void give_back(struct litepcie_way *way)
 {
@@ -177,9 +177,9 @@ static void give_back(struct litepcie_way *way)
 
 /*
  * h2c: hand over to the card the bytes that were written and not handed over yet, up to the end of
- * the buffer in which they begin, as one descriptor.  With @all the descriptor includes an
- * incomplete last beat, which ends a packet.  The caller has made sure that the card's table has
- * room.
+ * the buffer in which they begin, as one descriptor.  Without @all only whole beats are handed
+ * over.  An incomplete beat, or with packets on the last byte that was written, ends a packet.  The
+ * caller has made sure that the card's table has room.
  */
 static void send_part(struct litepcie_way *way, bool all)
 {
@@ -207,9 +207,9 @@ static void send_part(struct litepcie_way *way, bool all)
 }
 
 /*
- * c2h: hand over to the card the buffers that were read to their end.  h2c: hand over the written
- * bytes of one buffer, and with @all also an incomplete last beat.  Returns -ECANCELED if the run
- * is over, or the error of litepcie_enter().  The caller holds way->io.  Takes way->mutex.
+ * c2h: hand over to the card the buffers that were read to their end.  h2c: hand over written bytes
+ * of one buffer in whole beats, and with @all also an incomplete last beat.  Returns -ECANCELED if
+ * the run is over, or the error of litepcie_enter().  The caller holds way->io.  Takes way->mutex.
  */
 int litepcie_stream_hand_over(const struct litepcie_run *run, bool all)
 {
@@ -281,7 +281,10 @@ bool litepcie_stream_is_over(const struct litepcie_run *run)
 {
 	struct litepcie_way *way = run->way;
 
-	/* set_run() stores the error, which litepcie_stream_reason() returns, before the generation. */
+	/*
+	 * set_run() stores way->error, which litepcie_stream_reason() returns, before
+	 * way->generation.
+	 */
 	return smp_load_acquire(&way->generation) != run->generation || READ_ONCE(way->error) ||
 	       litepcie_is_gone(litepcie_of(way));
 }

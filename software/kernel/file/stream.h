@@ -3,9 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Declares what the files of the stream share: stream.c runs the stream, packets.c keeps the ends
- * of packets, sync.c sends an incomplete beat and waits until the card has fetched all data, and
- * transfer.c makes one read() or write() by means of the other three.
+ * Declares what the files of the stream share: stream.c runs the stream, packets.c has the packets
+ * of a stream, sync.c sends an incomplete beat and waits until the card has fetched all data, and
+ * transfer.c makes one read() or write() by means of the other three files.
  */
 #ifndef LITEPCIE_STREAM_H
 #define LITEPCIE_STREAM_H
@@ -13,18 +13,18 @@
 #include "card.h"
 
 /*
- * State of one read(), write(), fsync() or close() in a run of the direction.  Another thread may
- * stop the run meanwhile.
+ * State of one read(), write(), fsync() or close(), or of the work way->flusher, in a stream's run.
+ * Another thread may stop the run meanwhile.
  */
 struct litepcie_run {
 	struct litepcie_way	*way;
 	struct litepcie_ring	*ring;	/* ring of the run; the call holds a reference to it */
-	/* way->generation of the run; it differs once the run is over */
+	/* way->generation of the run; way->generation has another value once the run is over */
 	unsigned int		generation;
 	struct litepcie_ends	ends;	/* packet settings of the run */
 	/*
-	 * h2c: length in bytes of the packet, which is sent once the ring has room for all of it;
-	 * 0: packets are off
+	 * write() with packets on: length in bytes of its packet, which is sent once the ring has
+	 * room for all of it; otherwise 0
 	 */
 	u64			needs;
 	ssize_t			done;	/* bytes that this read() or write() has copied so far */

@@ -6,11 +6,11 @@
  * Handles the last bytes that were written to a stream.  fsync(), the last close() and the end of
  * the flush time send an incomplete beat, as the end of a packet.  The end of a packet says how
  * many bytes its last beat has.  Data that is written later begins a new beat.  LitePCIe's endpoint
- * sends only whole beats.
+ * can send only whole beats, so with that endpoint an incomplete beat is never sent.
  *
  * fsync() waits until the card has fetched all data.  The last close() stops h2c.  A stop drops
  * data that the card has fetched and the user's logic has not taken.  So close() first waits until
- * the logic has taken all data, but no longer than close_timeout_ms.
+ * the logic has taken all data, if the card can tell that, but no longer than close_timeout_ms.
  */
 
 #include <linux/module.h>
@@ -23,8 +23,8 @@ MODULE_PARM_DESC(close_timeout_ms,
 		 "longest wait of close() in ms until the card's logic has what was written (10000)");
 
 /*
- * Fill in @run and return true, if the direction runs a stream that @file owns.  If @file is NULL,
- * a stream of any owner is found.
+ * If the direction runs a stream that @file owns, fill in @run, with a reference to the ring, and
+ * return true.  If @file is NULL, any file may own the stream.
  */
 static bool find_run(struct litepcie_run *run, struct litepcie_way *way,
 		     const struct litepcie_file *file)
@@ -44,8 +44,8 @@ static bool find_run(struct litepcie_run *run, struct litepcie_way *way,
 /* The flush time of an incomplete h2c beat -------------------------------- */
 
 /*
- * h2c: if a beat is incomplete and the file has a flush time, send the beat once that time is
- * over, unless the run has ended.  The caller holds way->io.
+ * h2c: if the run has a flush time and bytes that were not handed over to the card, let flush()
+ * send them once that time is over.  The caller holds way->io.
  */
 void litepcie_stream_flush_later(const struct litepcie_run *run)
 {
@@ -57,9 +57,9 @@ void litepcie_stream_flush_later(const struct litepcie_run *run)
 }
 
 /*
- * Send an incomplete beat when the flush time is over.  If another call, such as a write(), holds
- * way->io, try again one tick later instead of waiting: a write() that waits for room may hold the
- * lock for long.
+ * Send an incomplete beat when the flush time is over.  If a call such as write() holds way->io,
+ * try again one tick of the kernel's timer later instead of waiting: a write() that waits for room
+ * may hold the lock for long.
  */
 static void flush(struct work_struct *work)
 {
@@ -87,9 +87,10 @@ void litepcie_stream_init(struct litepcie_way *way)
 /* fsync() and close() of a stream ----------------------------------------- */
 
 /*
- * Returns true if the card has fetched all bytes of the run, except an incomplete beat that it
- * cannot send.  *@rest gets the number of bytes that have not been handed over to the card.  If the
- * run is over, the function returns false, since the counts are those of another run.
+ * Returns true if the card counts all bytes of the run as fetched, except an incomplete beat that
+ * LitePCIe's endpoint cannot send.  *@rest gets the number of bytes that have not been handed over
+ * to the card.  If the run is over, the function returns false, since the counts are those of
+ * another run.
  */
 static bool is_fetched(const struct litepcie_run *run, u64 *rest)
 {
@@ -115,8 +116,8 @@ static void poll_card(struct litepcie_way *way)
 }
 
 /*
- * Returns true if a stop of the direction would lose no data that the card has fetched.  If
- * litepcie_enter() fails, the card has no such data any more.
+ * Returns true if litepcie_dma_taken() says that a stop of the direction loses no data that the
+ * card has fetched, or if litepcie_enter() fails, since the run is then about to end.
  */
 static bool is_taken(struct litepcie_way *way)
 {
@@ -168,8 +169,10 @@ static int drain(const struct litepcie_run *run, unsigned long timeout, bool clo
 }
 
 /*
- * Returns true if reads of h2c data from host memory have failed since the last call that returned
- * true, or since the start of the run.  The user's logic has got zeros in place of such data.
+ * Returns true if the status line counts more failed h2c descriptors than at the last call that
+ * returned true, or at the start of the run.  Reads of their data from host memory have failed, and
+ * the user's logic has got zeros in place of the missing data.  Returns false in a run without a
+ * status line.
  */
 static bool has_failed(const struct litepcie_run *run)
 {
@@ -188,8 +191,8 @@ static bool has_failed(const struct litepcie_run *run)
 
 /*
  * fsync(): wait without a time limit until the card has fetched all bytes that were written.
- * Returns 0 if this file has written nothing, -EIO if the card's reads of the data from host memory
- * have failed, an error of drain(), or the error of the file's last run.
+ * Returns 0, also if no stream of this file runs; -ENODEV if the card has gone; -EIO if
+ * has_failed() returns true; an error of drain(); or the error that ended the file's last run.
  */
 int litepcie_stream_sync(struct litepcie_file *file)
 {
@@ -200,8 +203,8 @@ int litepcie_stream_sync(struct litepcie_file *file)
 	if (litepcie_is_gone(litepcie_of(way)))
 		return -ENODEV;
 	/*
-	 * A file that does not own the direction has no data under way.  Its fsync() does not wait
-	 * for way->io, which the last close() of the owner's file may hold for long.
+	 * If another file owns the direction, this file has no data under way.  So fsync() does not
+	 * wait for way->io, which the last close() of the other file may hold for long.
 	 */
 	if (litepcie_owner_is_other(way, file))
 		return 0;
@@ -220,9 +223,9 @@ int litepcie_stream_sync(struct litepcie_file *file)
 }
 
 /*
- * The last close(): wait, at most close_timeout_ms, until the user's logic has all data.  The calls
- * of other files do not wait for way->io meanwhile: as long as this file is the owner, their
- * write() fails with -EBUSY, and their fsync() returns 0.
+ * The last close() of @file: if @file owns an h2c stream, wait, at most close_timeout_ms, until the
+ * user's logic has all data.  The calls of other files do not wait for way->io meanwhile: as long
+ * as @file is the owner, their write() fails with -EBUSY, and their fsync() returns 0.
  */
 void litepcie_stream_close(struct litepcie_file *file)
 {

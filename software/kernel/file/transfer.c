@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Implements one read() or write() of a stream, of any length.  stream.c has the run of the stream,
- * and packets.c the code for packets, and for the records of c2h buffers.
+ * Implements read() and write() of a stream of bytes.  stream.c has the run of the stream, and
+ * packets.c the code for packets, and for the records of c2h buffers.
  */
 
 #include <linux/uio.h>
@@ -54,7 +54,10 @@ static ssize_t read_part(struct litepcie_run *run, struct iov_iter *to)
 	return copied;
 }
 
-/* Copy all data that is ready, without waiting.  Returns 0, or the error that ended the copying. */
+/*
+ * Copy the data that is ready, as far as @iter goes, without waiting.  With packets on, a read()
+ * stops at the end of a packet.  Returns 0, or the error that ended the copying.
+ */
 static int transfer_ready(struct litepcie_run *run, struct iov_iter *iter)
 {
 	ssize_t part;
@@ -77,10 +80,10 @@ static int transfer_ready(struct litepcie_run *run, struct iov_iter *iter)
 }
 
 /*
- * Returns true if a blocking call must go on.  write() goes on until it has taken all of its data.
- * read() with packets on goes on until its buffer is full, or to the end of a packet or of a c2h
- * buffer that the flush time has ended.  read() with packets off returns as soon as it has some
- * data.
+ * Returns true if the call must go on, with or without waiting.  write() goes on until it has taken
+ * all of its data.  read() with packets on goes on until the program's buffer is full, or to the
+ * end of a packet or of a c2h buffer that the flush time has ended.  read() with packets off
+ * returns as soon as it has some data.
  */
 static bool goes_on(const struct litepcie_run *run, const struct iov_iter *iter)
 {

@@ -58,8 +58,8 @@ static u32 causes_of_channels(struct litepcie *card)
 
 /*
  * Find the card's virtio devices in the capability table, before interrupts are requested.  A
- * device is left out if its entry is not valid or another block has one of its interrupt causes.
- * The rest of the card works without it.
+ * device is left out if its entry is not valid, or if a DMA channel or an earlier virtio device has
+ * one of its interrupt causes.  The rest of the card works without it.
  */
 void litepcie_virtio_find(struct litepcie *card)
 {
