@@ -43,10 +43,10 @@ C_HEAD = """\
 
 # The names of LIMITS in gateware/numbers.py, and what they are about.
 LIMITS = (
-    ("Bytes of a buffer of a DMA ring, which is at least a page, too", "buffer_least buffer_most"),
+    ("Bytes of a buffer of a DMA ring (at least a page of the host)", "buffer_least buffer_most"),
     ("Bytes of a buffer and buffers of a ring, if the program wants the default",
      "buffer_size buffer_count"),
-    ("Buffers of a ring of the driver, and of a stream of the library",
+    ("Least number of buffers of a driver's ring, and of a library's stream",
      "buffers_least stream_buffers_least"),
     ("Time in us from one poll of the card's progress to the next", "poll_us_least poll_us_most"),
     ("Flush time in us, after which an incomplete c2h buffer ends", "flush_us_most"),

@@ -89,7 +89,7 @@ BLOCK_TYPES = {
         "h2c_cause", "c2h_cause", "h2c_buffered", "c2h_buffered", "h2c_settled", "h2c_taken"),
         "A DMA channel; h2c and c2h are where the registers of each direction begin"),
     "device_time": BlockType(6, ("low", "high", "tick_ps"),
-        "Device time, a counter on the card; a read of low keeps the matching high"),
+        "Device time, a counter on the card; a read of low latches high of the same moment"),
     "counters": BlockType(7, ("control", "time", "width"),
         "Counters of the endpoint's streams CQ, CC, RQ and RC (requests and completions)"),
     "memory": BlockType(8, (),

@@ -69,15 +69,15 @@ def c_header():
         "digest_words": DIGEST_WORDS, "target_words": TARGET_WORDS,
         "header_words": HEADER_WORDS, "entry_words": ENTRY_WORDS,
     })
-    lines += ["", "/* Header of the capability table: numbers of its words, bit of the major */"]
+    lines += ["", "/* Header of the capability table: words by number; SHIFT: a field's low bit */"]
     lines += _defines("CAP_HEADER_", HEADER)
     lines += _defines("CAP_HEADER_SHIFT_", HEADER_SHIFT)
-    lines += ["", "/* Entry of the capability table: numbers of its words; parameters follow */"]
+    lines += ["", "/* Entry of the capability table: words by number, parameters behind them */"]
     lines += _defines("CAP_ENTRY_", ENTRY)
-    lines += ["", "/* Entry of the table: its size is a multiple of this; lowest bits of fields */"]
+    lines += ["", "/* An entry has a multiple of ALIGNMENT bytes. SHIFT: lowest bit of a field */"]
     lines += _defines("CAP_ENTRY_", {"alignment": ENTRY_ALIGNMENT})
     lines += _defines("CAP_ENTRY_SHIFT_", ENTRY_SHIFT)
-    lines += ["", "/* Version of the blocks whose parameters follow */"]
+    lines += ["", "/* Version of the blocks below. Software uses no block of another version */"]
     lines += _defines("CAP_", {"block_version": BLOCK_VERSION})
     for name, kind in BLOCK_TYPES.items():
         lines += ["", f"/* {kind.about} */", *_defines("BLOCK_", {name: kind.number})]
@@ -110,7 +110,7 @@ def c_header():
     lines += _defines("PCAPNG_", numbers.PCAPNG_OTHERS)
     lines += ["", "/* pcapng: offsets in bytes of the parts of a record's block */"]
     lines += _defines("PCAPNG_RECORD_AT_", numbers.PCAPNG_RECORD_AT)
-    lines += ["", "/* A seal: the word at MAGIC, byte offsets of its fields, sizes, a reason */"]
+    lines += ["", "/* Seal, the block at an MBUF's end: magic word, offsets, sizes, a reason */"]
     lines += _of_numbers("CAPTURE_SEAL_MAGIC", form="{:#010x}")
     lines += _defines("CAPTURE_SEAL_AT_", capture_bits.SEAL)
     lines += _defines("CAPTURE_", numbers.CAPTURE_SEALS)
@@ -140,9 +140,9 @@ def c_header():
     lines += ["", "/* Player of frames: widths in bits of a block's length, of rate and cost */"]
     lines += _of_numbers("PLAYER_BLOCK_BITS", "PLAYER_RATE_BITS", "PLAYER_FRACTION_BITS",
         "PLAYER_COST_BITS")
-    lines += ["", "/* Register enable of a DMA direction: bit 0 is written, the others are read */"]
+    lines += ["", "/* Register enable of a DMA direction: RUN is written, the others are read */"]
     lines += _of_numbers("DMA_ENABLE_RUN", "DMA_ENABLE_IDLE", "DMA_ENABLE_TAKEN")
-    lines += ["", "/* DMA descriptor: width in bits of the length, and the flags beside it */"]
+    lines += ["", "/* DMA descriptor: width in bits of its length, and its flags */"]
     lines += _of_numbers("DESCRIPTOR_LENGTH_BITS")
     lines += _of_numbers("DESCRIPTOR_IRQ_DISABLE", "DESCRIPTOR_LAST_DISABLE", form="{:#x}")
     lines += ["", "/* LitePCIe's DMA rings: bytes of a buffer, buffers, buffers per interrupt */"]
@@ -152,7 +152,7 @@ def c_header():
     lines += _of_numbers("BEAT_BYTES", "SHORT_READ_TAGS")
     lines += ["", "/* Nanoseconds of a tick of device time */", *_of_numbers("TICK_NS")]
     lines += ["", "/* Size of BAR0 in bytes */", *_of_numbers("BAR0_SIZE", form="{:#x}")]
-    lines += ["", "/* DMA records and status lines: bits of control, offsets in bytes */"]
+    lines += ["", "/* DMA records and status lines: bits of register control, offsets of fields */"]
     lines += _defines("RECORDS_CONTROL_", notices.CONTROL)
     lines += _defines("RECORDS_LOG2_", {
         "least_entries": notices.LEAST_ENTRIES, "most_entries": notices.MOST_ENTRIES})
@@ -160,9 +160,9 @@ def c_header():
     lines += _defines("STATUS_LINE_", {
         **notices.STATUS_LINE, "size": notices.STATUS_SIZE, "cycles": notices.LINE_INTERVAL,
     })
-    lines += ["", "/* After so many register reads, or us, reads of LitePCIe's h2c have settled */"]
+    lines += ["", "/* LitePCIe's h2c: its reads have ended after so many register reads, or us */"]
     lines += _defines("", numbers.SETTLING)
-    lines += ["", "/* Interrupt moderation: width in bits of cycles, and of the count above it */"]
+    lines += ["", "/* Interrupt moderation: width in bits of the interval, and of the count */"]
     lines += _defines("MODERATION_", {
         "interval_bits": moderation.INTERVAL_BITS, "count_bits": moderation.COUNT_BITS})
     lines += ["", "/* Magic words: unlock the flash's golden image; boot the FPGA from flash */"]
@@ -170,7 +170,7 @@ def c_header():
         for name in ("unlock", "reboot")}, "{:#x}")
     lines += ["", "/* Register bootsts: the part has fallen back to the golden image */"]
     lines += _defines("BOOTSTS_", numbers.BOOTSTS, "{:#x}")
-    lines += ["", "/* So many last bytes of each image's room in the flash stay erased */"]
+    lines += ["", "/* Flash: bytes at the end of each image's room that are never programmed */"]
     lines += _defines("FLASH_", {"spare": numbers.FLASH_LAYOUT["spare"]})
     lines += ["", "/* Flash: most bytes that a command programs, bytes that one erases */"]
     lines += _of_numbers("FLASH_PAGE_BYTES", "FLASH_SECTOR_BYTES")

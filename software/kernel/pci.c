@@ -55,7 +55,7 @@ static int way_find(struct litepcie *card, struct litepcie_way *way,
 	if (group > block->size || block->size - group < LITEPCIE_DMA_GROUP_TABLE_RESET + 4 ||
 	    way->cause >= LITEPCIE_CAUSES_MAX || card->cause[way->cause] ||
 	    way->depth < LITEPCIE_GEOMETRY_DEFAULT.count ||
-	    way->depth > 1u << LITEPCIE_INDEX_BITS || (block->offset + group) % 4)
+	    way->depth >= 1u << LITEPCIE_INDEX_BITS || (block->offset + group) % 4)
 		return -EINVAL;
 	card->cause[way->cause] = way;
 	/*

@@ -22,7 +22,7 @@
 #define LITEPCIE_CAP_HEADER_WORDS               22
 #define LITEPCIE_CAP_ENTRY_WORDS                4
 
-/* Header of the capability table: numbers of its words, bit of the major */
+/* Header of the capability table: words by number; SHIFT: a field's low bit */
 #define LITEPCIE_CAP_HEADER_MAGIC               0
 #define LITEPCIE_CAP_HEADER_VERSION             1
 #define LITEPCIE_CAP_HEADER_BYTES               2
@@ -32,19 +32,19 @@
 #define LITEPCIE_CAP_HEADER_TARGET              14
 #define LITEPCIE_CAP_HEADER_SHIFT_MAJOR         16
 
-/* Entry of the capability table: numbers of its words; parameters follow */
+/* Entry of the capability table: words by number, parameters behind them */
 #define LITEPCIE_CAP_ENTRY_TYPE                 0
 #define LITEPCIE_CAP_ENTRY_LENGTH               1
 #define LITEPCIE_CAP_ENTRY_OFFSET               2
 #define LITEPCIE_CAP_ENTRY_SIZE                 3
 
-/* Entry of the table: its size is a multiple of this; lowest bits of fields */
+/* An entry has a multiple of ALIGNMENT bytes. SHIFT: lowest bit of a field */
 #define LITEPCIE_CAP_ENTRY_ALIGNMENT            8
 #define LITEPCIE_CAP_ENTRY_SHIFT_VERSION        16
 #define LITEPCIE_CAP_ENTRY_SHIFT_BAR            16
 #define LITEPCIE_CAP_ENTRY_SHIFT_INDEX          24
 
-/* Version of the blocks whose parameters follow */
+/* Version of the blocks below. Software uses no block of another version */
 #define LITEPCIE_CAP_BLOCK_VERSION              1
 
 /* Registers of the SoC: reset, a scratch word, a count of bus errors */
@@ -85,7 +85,7 @@
 #define LITEPCIE_DMA_H2C_SETTLED                9
 #define LITEPCIE_DMA_H2C_TAKEN                  10
 
-/* Device time, a counter on the card; a read of low keeps the matching high */
+/* Device time, a counter on the card; a read of low latches high of the same moment */
 #define LITEPCIE_BLOCK_DEVICE_TIME              6
 #define LITEPCIE_DEVICE_TIME_LOW                0
 #define LITEPCIE_DEVICE_TIME_HIGH               1
@@ -347,7 +347,7 @@
 #define LITEPCIE_PCAPNG_RECORD_AT_LENGTH        24
 #define LITEPCIE_PCAPNG_RECORD_AT_DATA          28
 
-/* A seal: the word at MAGIC, byte offsets of its fields, sizes, a reason */
+/* Seal, the block at an MBUF's end: magic word, offsets, sizes, a reason */
 #define LITEPCIE_CAPTURE_SEAL_MAGIC             0x4c420001
 #define LITEPCIE_CAPTURE_SEAL_AT_MAGIC          8
 #define LITEPCIE_CAPTURE_SEAL_AT_QUEUE          12
@@ -424,12 +424,12 @@
 #define LITEPCIE_PLAYER_FRACTION_BITS           16
 #define LITEPCIE_PLAYER_COST_BITS               8
 
-/* Register enable of a DMA direction: bit 0 is written, the others are read */
+/* Register enable of a DMA direction: RUN is written, the others are read */
 #define LITEPCIE_DMA_ENABLE_RUN                 1
 #define LITEPCIE_DMA_ENABLE_IDLE                2
 #define LITEPCIE_DMA_ENABLE_TAKEN               4
 
-/* DMA descriptor: width in bits of the length, and the flags beside it */
+/* DMA descriptor: width in bits of its length, and its flags */
 #define LITEPCIE_DESCRIPTOR_LENGTH_BITS         24
 #define LITEPCIE_DESCRIPTOR_IRQ_DISABLE         0x1000000
 #define LITEPCIE_DESCRIPTOR_LAST_DISABLE        0x2000000
@@ -450,7 +450,7 @@
 /* Size of BAR0 in bytes */
 #define LITEPCIE_BAR0_SIZE                      0x20000
 
-/* DMA records and status lines: bits of control, offsets in bytes */
+/* DMA records and status lines: bits of register control, offsets of fields */
 #define LITEPCIE_RECORDS_CONTROL_C2H_RECORDS    1
 #define LITEPCIE_RECORDS_CONTROL_C2H_STATUS     2
 #define LITEPCIE_RECORDS_CONTROL_H2C_STATUS     4
@@ -467,11 +467,11 @@
 #define LITEPCIE_STATUS_LINE_SIZE               32
 #define LITEPCIE_STATUS_LINE_CYCLES             1024
 
-/* After so many register reads, or us, reads of LitePCIe's h2c have settled */
+/* LitePCIe's h2c: its reads have ended after so many register reads, or us */
 #define LITEPCIE_SETTLE_US                      16
 #define LITEPCIE_SETTLE_READS                   64
 
-/* Interrupt moderation: width in bits of cycles, and of the count above it */
+/* Interrupt moderation: width in bits of the interval, and of the count */
 #define LITEPCIE_MODERATION_INTERVAL_BITS       24
 #define LITEPCIE_MODERATION_COUNT_BITS          8
 
@@ -482,7 +482,7 @@
 /* Register bootsts: the part has fallen back to the golden image */
 #define LITEPCIE_BOOTSTS_FALLBACK               0x2
 
-/* So many last bytes of each image's room in the flash stay erased */
+/* Flash: bytes at the end of each image's room that are never programmed */
 #define LITEPCIE_FLASH_SPARE                    256
 
 /* Flash: most bytes that a command programs, bytes that one erases */

@@ -11,7 +11,7 @@
 #ifndef LITEPCIE_LIMITS_H
 #define LITEPCIE_LIMITS_H
 
-/* Bytes of a buffer of a DMA ring, which is at least a page, too */
+/* Bytes of a buffer of a DMA ring (at least a page of the host) */
 #define LITEPCIE_BUFFER_LEAST            4096u
 #define LITEPCIE_BUFFER_MOST             4194304u
 
@@ -19,7 +19,7 @@
 #define LITEPCIE_BUFFER_SIZE             8192u
 #define LITEPCIE_BUFFER_COUNT            256u
 
-/* Buffers of a ring of the driver, and of a stream of the library */
+/* Least number of buffers of a driver's ring, and of a library's stream */
 #define LITEPCIE_BUFFERS_LEAST           4u
 #define LITEPCIE_STREAM_BUFFERS_LEAST    16u
 

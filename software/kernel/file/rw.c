@@ -310,14 +310,16 @@ static ssize_t write_buffers(struct run *run, struct iov_iter *from)
  * Copy the buffers that are ready, as far as @iter goes.  Returns the bytes copied or (h2c)
  * dropped, -EINVAL if @iter is shorter than a buffer, or another error.  Returns 0 if nothing was
  * copied, since another call took the buffers, the loop was stopped, or (c2h) the card may have
- * overwritten them.
+ * overwritten them.  With @nonblock, returns -EAGAIN if another thread is copying.
  */
-static ssize_t transfer_some(struct run *run, struct iov_iter *iter)
+static ssize_t transfer_some(struct run *run, struct iov_iter *iter, bool nonblock)
 {
 	struct litepcie_way *way = run->way;
 	ssize_t done;
 
-	if (mutex_lock_interruptible(&way->io))
+	if (nonblock && !mutex_trylock(&way->io))
+		return -EAGAIN;
+	if (!nonblock && mutex_lock_interruptible(&way->io))
 		return -ERESTARTSYS;
 	done = ring_get(run);
 	if (!done) {
@@ -352,7 +354,7 @@ static ssize_t transfer(struct kiocb *iocb, struct iov_iter *iter, u32 id)
 	while (!done) {
 		done = wait_ready(&run, nonblocking(iocb));
 		if (!done)
-			done = transfer_some(&run, iter);
+			done = transfer_some(&run, iter, nonblocking(iocb));
 	}
 	return done;
 }

@@ -242,6 +242,17 @@ static void test_a_stop_ends_a_read(void)
 	need(!way->sw_count, "a read() of a run that was stopped counts in the next one");
 }
 
+/* A read() that may not wait returns at once if another thread copies data of the ring. */
+static void test_a_read_that_may_not_wait_waits_for_nobody(void)
+{
+	begin(64, 1);
+	go_on(60);
+	interrupt();
+	way->io.held = true;
+	need(read_some(1) == -EAGAIN, "read() with O_NONBLOCK waits for another thread's read()");
+	way->io.held = false;
+}
+
 /* If the card overtakes every copy, a signal ends read(). */
 static void test_a_signal_ends_a_read_that_gets_nothing(void)
 {
@@ -357,7 +368,8 @@ int main(int argc, char **argv)
 		srand(seed);
 		test_every_buffer_is_returned_whole_or_counted();
 		test_a_stop_ends_a_read();
-		test_a_signal_ends_a_read_that_gets_nothing();
+		test_a_read_that_may_not_wait_waits_for_nobody();
+	test_a_signal_ends_a_read_that_gets_nothing();
 		test_the_end_of_a_loop_ends_a_call_that_waits_for_it();
 		test_another_files_loop_refuses_read();
 	}

@@ -45,6 +45,7 @@ struct mutex { bool held; };
 typedef struct mutex spinlock_t;
 
 #define mutex_lock(_lock)		take(_lock)
+#define mutex_trylock(_lock)		(!(_lock)->held && (take(_lock), true))
 #define mutex_lock_interruptible(_lock)	(take(_lock), 0)
 #define mutex_unlock(_lock)		leave(_lock)
 #define spin_lock_irq(_lock)		take(_lock)
