@@ -162,7 +162,6 @@ HELD: Table = {
         "They are parts of vfio_user.c, which no caller uses without them.",
         {
             "test_a_board_that_reads_host_memory_by_message_is_served": "liblitepcie/sim/backend",
-            "test_a_peer_that_is_no_card_is_refused_at_open": "liblitepcie/sim/vfio_user_wire",
         },
     ),
     "software/test/test_util_main.py": (
