@@ -14,15 +14,16 @@ import lanebox.vocabulary.{Frames, HardBlock}
   * (1.2, 5.1.6) is put in front of each frame: 12 bytes, all 0 but `num_buffers`, which is 1.
   *
   * A beat is taken in every cycle, but for one cycle in a frame at the most. A frame is dropped if
-  * its source found it bad, if there is no room for it, or if no driver runs the receive queue.
-  * `lost` counts the frames that were dropped while a driver ran.
+  * its source found it bad, if there is no room for it, or if no driver runs the device. `lost`
+  * counts the frames that were dropped while a driver ran. While the receive queue is not live, for
+  * example since it is being reset, frames wait in the store.
   */
 case class NetReceive(p: EngineParam) extends Component {
   import VirtioParam.NetHeader
 
   val io = new Bundle {
     val c2h   = slave(Frames())
-    val live  = in Bool ()
+    val runs  = in Bool () // A driver runs the device.
     val clear = in Bool () // The store was cleared: the rest of the present frame is dropped.
     val free  = in UInt (p.rowWidth + 1 bits)
     val row   = master(Flow(Row()))
@@ -42,14 +43,14 @@ case class NetReceive(p: EngineParam) extends Component {
   // `free` is some cycles old, and the rows of the frame before may still be counted as free.
   val needs = ((io.c2h.head.kept + U(NetHeader + 31)) >> 5).resize(p.rowWidth + 1) + 4
   val fits  = io.c2h.head.kept <= p.largest && needs <= io.free
-  val takes = io.live && fits && !io.c2h.error && !io.clear
+  val takes = io.runs && fits && !io.c2h.error && !io.clear
   val keeps = first ? takes | (storing && !io.clear)
   // No stream operator fits: a frame's last beat may become two rows, and the source waits during
   // the second one.
   io.c2h.ready := !extra
   when(io.c2h.fire) { storing := keeps && !io.c2h.last }
   when(io.clear) { storing := False }
-  val loses = io.c2h.fire && ((first && !takes && io.live) || (!first && io.clear && storing))
+  val loses = io.c2h.fire && ((first && !takes && io.runs) || (!first && io.clear && storing))
   io.lost := RegNext(loses) init False
 
   val ends = io.c2h.last

@@ -100,7 +100,7 @@ case class VirtioDevices(devices: Seq[VirtioParam] = VirtioDevices.all) extends 
     val got = FrameStore(p)
     val get = NetReceive(p)
     get.io.c2h << io.c2h
-    get.io.live  := fars.head.live
+    get.io.runs  := fars.head.runs
     get.io.clear := fars.head.clear
     get.io.free  := got.io.free
     got.io.row << get.io.row

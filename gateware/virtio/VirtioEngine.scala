@@ -85,7 +85,8 @@ case class VirtioEngine(p: EngineParam) extends Component {
       runner.io.contexts(pair) := page.contexts(queue)
       runner.io.live(pair)     := page.live(queue)
       runner.io.features(pair) := page.features
-      runner.io.drain(pair)    := page.drain
+      runner.io.drain(pair)    := page.drain(queue)
+      page.drained(queue)      := runner.io.drained(pair)
       page.announced(queue)    := runner.io.announced(pair)
     }
     // A host writes to one page at a time, so there is one notification at a time.
@@ -212,6 +213,7 @@ case class VirtioEngine(p: EngineParam) extends Component {
       side.frame.ready := mover.io.frame.ready && is(n)
       side.read        := mover.io.read
       side.rest        := mover.io.quiet || !is(n)
+      side.runs        := registers(p.owners(n)).io.running
       side.live        := runner.io.live(n)
       side.takes       := runner.io.take && is(n)
       side.clear       := registers(p.owners(n)).io.clear
@@ -228,7 +230,8 @@ case class VirtioEngine(p: EngineParam) extends Component {
         control.io.live       := page.live(queue)
         control.io.features   := page.features
         control.io.kick       := page.control
-        control.io.drain      := page.drain
+        control.io.drain      := page.drain(queue)
+        page.drained(queue)   := control.io.drained
         control.io.clear      := page.clear
         page.announced(queue) := control.io.announced
         val (runner, heads) = (receive.runner.io, receive.heads.io)
@@ -266,8 +269,6 @@ case class VirtioEngine(p: EngineParam) extends Component {
       val page  = registers(n).io
       val pairs = p.owners.indices.filter(p.owners(_) == n)
       val ways  = Seq(transmit, receive)
-      page.drained := (pairs.flatMap(pair => ways.map(_.runner.io.drained(pair))) ++
-        controls(n).map(_.io.drained)).andR
       val broken = ways.map { way =>
         val report = way.runner.io.violation
         report.takeWhen(pairs.map(way.is(_)).orR)

@@ -19,6 +19,10 @@ import lanebox.vocabulary.{ModuleName, Numbers}
   * that they have, and that everything that they wrote is in host memory. Until then `status` reads
   * its old value, and all writes to the page are ignored. A violation sets NEEDS_RESET: no queue is
   * `live` any more.
+  *
+  * A driver that has accepted RING_RESET may reset a queue alone. Then only this queue has to come
+  * to rest, and until then QueueReset reads 1, and the queue can neither be set up nor be made
+  * ready. If the driver resets another queue meanwhile, both resets end together.
   */
 case class VirtioRegisters(p: VirtioParam) extends Component {
   ModuleName(this, s"device${p.id}")
@@ -27,13 +31,14 @@ case class VirtioRegisters(p: VirtioParam) extends Component {
   val io = new Bundle {
     val registers = slave(RegisterPort(AddressBits))
     val contexts  = out(Vec(QueueContext(p.sizeWidth), p.queues))
+    val running   = out Bool ()              // The driver runs the device.
     val live      = out Bits (p.queues bits) // Bit n: queue n may be served.
     val features  = out(RingFeatures(p.packed))
     val kicks =
       Vec(master(Flow(Kick(p.pairWidth))), 2) // For receive queues and for transmit queues.
-    val control = out Bool () // The control queue, the last one, is notified.
-    val drain   = out Bool ()
-    val drained = in Bool ()
+    val control = out Bool ()              // The control queue, the last one, is notified.
+    val drain   = out Bits (p.queues bits) // Bit n: queue n is being reset.
+    val drained = in Bits (p.queues bits)
     // A pulse at the end of a reset: all state of the device is cleared.
     val clear     = out Bool ()
     val violation = slave(Flow(Violation()))
@@ -90,14 +95,15 @@ case class VirtioRegisters(p: VirtioParam) extends Component {
     val selected = Reg(UInt(log2Up(p.queues) bits)) init 0
     val exists   = Reg(Bool()) init True // The device has a queue with the selected number.
     val ready    = Reg(Bits(p.queues bits)) init 0
-    val fresh    = RegInit(False)        // In the cycle before, the driver wrote 1 to QueueReady.
+    val stopping = Reg(Bits(p.queues bits)) init 0 // Queues that are being reset.
+    val fresh = RegInit(False) // In the cycle before, the driver wrote 1 to QueueReady.
     when(written(QueueSel)) {
       selected := data.asUInt.resized
       exists   := data.asUInt < p.queues
     }
     val contexts = Vec(Reg(QueueContext(p.sizeWidth)), p.queues)
     for ((context, n) <- contexts.zipWithIndex) {
-      val mine = exists && selected === n && !ready(n)
+      val mine = exists && selected === n && !ready(n) && !stopping(n)
       def half(offset: Int, field: UInt): Unit = {
         when(written(offset) && mine)(field(31 downto 0)      := data.asUInt)
         when(written(offset + 4) && mine)(field(63 downto 32) := data.asUInt)
@@ -121,14 +127,17 @@ case class VirtioRegisters(p: VirtioParam) extends Component {
     private def half = io.features.packed && context.available(1)
     val odd          = if (p.packed) misplaced || half else misplaced
     val single       = CountOne(context.size) === 1
-    fresh := written(QueueReady) && exists && data(0) && !ready(selected)
+    fresh := written(QueueReady) && exists && data(0) && !ready(selected) && !stopping(selected)
     val wrong = fresh && (odd || !single)
     when(written(QueueReady) && exists && !data(0)) { ready(selected) := False }
     when(fresh && !wrong) { ready(selected) := True }
+    val stops = written(QueueReset) && exists && data(0) &&
+      onFeatures.accepted(VirtioParam.RingReset)
 
-    val running = status(DriverOk) && status(FeaturesOk) && !status(NeedsReset) && !status(Failed)
     io.contexts := contexts
-    io.live     := ready.andMask(running && !resetting)
+    io.running := !resetting && status(DriverOk) && status(FeaturesOk) &&
+      !status(NeedsReset) && !status(Failed)
+    io.live := ready.andMask(io.running)
 
     val notified = written(QueueNotify)
     val queue    = data(15 downto 0).asUInt
@@ -163,20 +172,37 @@ case class VirtioRegisters(p: VirtioParam) extends Component {
       reason             := fault
     }
 
-    // The pipelines behind the queues are empty some cycles after the queues are at rest.
-    val rests = Reg(UInt(4 bits)) init 0
-    rests    := (resetting && io.drained) ? (rests + 1) | U(0, 4 bits)
-    io.drain := resetting
-    io.clear := rests.andR
-    when(io.clear) {
-      resetting      := False
-      status         := 0
-      interrupts     := 0
-      reason         := Violation.none
-      onQueues.ready := 0
-      onQueues.contexts.foreach(_.size := 0)
-      onFeatures.low  := 0
-      onFeatures.high := 0
+    /** The end of the resets that are under way: that of the device, or of some of its queues. */
+    val end = new Area {
+      import onQueues.{contexts, ready, selected, stopping, stops}
+      val drained = (io.drained | ~stopping).andR
+      // The pipelines behind the queues are empty some cycles after the queues are at rest.
+      val rests = Reg(UInt(4 bits)) init 0
+      val comes = rests.andR
+      rests    := (stopping.orR && drained) ? (rests + 1) | U(0, 4 bits)
+      io.drain := stopping
+      io.clear := comes && resetting
+      for (n <- 0 until p.queues) when(comes && stopping(n)) {
+        stopping(n)      := False
+        ready(n)         := False
+        contexts(n).size := 0
+      }
+      when(io.clear) {
+        resetting       := False
+        status          := 0
+        interrupts      := 0
+        reason          := Violation.none
+        onFeatures.low  := 0
+        onFeatures.high := 0
+      }
+      // A reset that begins now has all its cycles, even if other resets end now.
+      val begins = asked && data(7 downto 0) === 0
+      when(stops) {
+        ready(selected)    := False
+        stopping(selected) := True
+      }
+      when(begins)(stopping.setAll())
+      when(stops || begins) { rests := 0 }
     }
   }
 
@@ -203,9 +229,10 @@ case class VirtioRegisters(p: VirtioParam) extends Component {
       ShmLengthTop -> B(BigInt(0xffffffffL), 32 bits)
     )
     val varying = Seq(
-      DeviceFeatures  -> onFeatures.offered,
-      QueueNumMax     -> B(p.queueSize, 32 bits).andMask(onQueues.exists),
-      QueueReady      -> (onQueues.ready(onQueues.selected) && onQueues.exists).asBits.resize(32),
+      DeviceFeatures -> onFeatures.offered,
+      QueueNumMax    -> B(p.queueSize, 32 bits).andMask(onQueues.exists),
+      QueueReady     -> (onQueues.ready(onQueues.selected) && onQueues.exists).asBits.resize(32),
+      QueueReset     -> (onQueues.stopping(onQueues.selected) && onQueues.exists).asBits.resize(32),
       InterruptStatus -> interrupts.resize(32),
       Status          -> status.resize(32),
       Reason          -> reason.asBits.resize(32),
@@ -249,6 +276,7 @@ object VirtioRegisters {
   val QueueDesc         = 0x080
   val QueueDriver       = 0x090
   val QueueDevice       = 0x0a0
+  val QueueReset        = 0x0c0
   val ShmLength         = 0x0b0
   val ShmLengthTop      = 0x0b4
   val Config            = 0x100

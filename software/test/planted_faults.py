@@ -189,6 +189,40 @@ FAULTS = [
             "vring_del_virtqueue(vq);\n\t\treturn err;",
             "return err;",
         ),
+        (
+            "a queue is taken for reset before its reset has ended",
+            "reset, !reset, RESET_POLL_US",
+            "reset, reset, RESET_POLL_US",
+        ),
+        (
+            "a late interrupt looks at a queue that is reset",
+            "if (!READ_ONCE(vq->reset))\n\t\tvring_interrupt(irq, vq);",
+            "vring_interrupt(irq, vq);",
+        ),
+        (
+            "a queue that does not end its reset may go on with DMA",
+            "litepcie_virtio_quiet(d->virtio, false);\n\t\tset_reset",
+            "set_reset",
+        ),
+        (
+            "buffers of a queue that is reset are given back",
+            "!d->vq[n] || d->vq[n]->reset || !is_waited_for",
+            "!d->vq[n] || !is_waited_for",
+        ),
+        (
+            "a handler of a queue that is reset may run on",
+            "return -EIO;\n\t}\n\tlitepcie_virtio_synchronize(d->virtio);",
+            "return -EIO;\n\t}",
+        ),
+    ),
+    *_faults(
+        "kernel/virtio/virtio_device.c",
+        "transport",
+        (
+            "RING_RESET is not taken",
+            "__virtio_set_bit(vdev, VIRTIO_F_RING_RESET);",
+            "__virtio_clear_bit(vdev, VIRTIO_F_RING_RESET);",
+        ),
     ),
     # faults of liblitepcie
     *_faults(

@@ -133,8 +133,7 @@ class ConsoleDriver(
     write(QueueSel, n)
     write(QueueReady, 0)
     step(3000)
-    queues = queues.updated(n, newQueue(queues(n).size, kinds(n)))
-    setUp(n)
+    setUpAnew(n, queues(n).size)
   }
 
   /** Lets all indices of an idle device and its driver begin at `start`. */
@@ -142,6 +141,39 @@ class ConsoleDriver(
     for (index <- indices) index #= start & ((1 << index.getWidth) - 1)
     queues.foreach(_.startAt(start))
     step()
+  }
+
+  /** Asks for the reset of queue `n` alone. */
+  def askForReset(n: Int): Unit = {
+    write(QueueSel, n)
+    write(QueueReset, 1)
+  }
+
+  /** Returns whether queue `n` is being reset. */
+  def isReset(n: Int): Boolean = {
+    write(QueueSel, n)
+    read(QueueReset) == 1
+  }
+
+  /** Takes the memory of queue `n`, which was reset, away from the device, and writes over it. The
+    * driver has an empty queue in its place, which the device does not know.
+    */
+  def bury(n: Int): Unit = {
+    write(QueueSel, n)
+    assert(read(QueueReady) == 0, s"queue $n is ready after its reset")
+    for ((at, bytes) <- queues(n).places) {
+      assert(!host.isRead(at, bytes), f"a read of $at%x is out after the reset of queue $n")
+      memory.grant(at, bytes, 0)
+      memory.put(at, Seq.fill(bytes)(random.nextInt().toByte))
+    }
+    interrupts(n)
+    queues = queues.updated(n, newQueue(queues(n).size, kinds(n)))
+  }
+
+  /** Sets up a new queue `n` of `size` entries in other memory. */
+  def setUpAnew(n: Int, size: Int): Unit = {
+    queues = queues.updated(n, newQueue(size, kinds(n)))
+    setUp(n)
   }
 
   /** Resets the device, and waits until it has answered. */
@@ -161,8 +193,7 @@ class ConsoleDriver(
   def exchange(n: Int): Unit = {
     write(QueueSel, n)
     write(QueueReady, 0)
-    queues = queues.updated(n, newQueue(queues(n).size, kinds(n)))
-    setUp(n)
+    setUpAnew(n, queues(n).size)
   }
 
   def publish(n: Int): Unit =

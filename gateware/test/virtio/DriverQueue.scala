@@ -93,6 +93,13 @@ class DriverQueue(
     free ++= ordered
   }
 
+  /** Returns the place and length of all that the device knows of the queue's memory: its rings,
+    * and the buffers and tables of the chains that the device has.
+    */
+  def places: Seq[(Long, Int)] =
+    Seq(descriptors, available, used).zip(areas.map(_._1)) ++
+      chains.values.flatMap(chain => chain.buffers ++ chain.table)
+
   def room: Int                                       = free.size
   def unseen: Boolean                                 = memory.number(used + 2, 2) != seen
   def availableIndex: Int                             = index // As a notification has it.

@@ -72,8 +72,9 @@ class PairsDriver(dut: VirtioDevices, random: Random, features: BigInt)
   /** Makes the control queue anew. Commands without an answer are forgotten. */
   def renewControl(): Unit = {
     renew(Control)
-    expected.clear()
+    forgetCommands()
   }
+  def forgetCommands(): Unit                       = expected.clear()
   def activate(pairs: Int, answer: Int = Ok): Unit = ask(pairsSet(pairs), answer)
 }
 

@@ -45,11 +45,12 @@ class VirtioHost(dut: VirtioDevices, random: Random, memory: HostMemory) {
       early: Option[Seq[BigInt]],
       fails: Boolean
   )
-  private val asked   = mutable.Queue[Read]()
-  private val beats   = mutable.Queue[(BigInt, Boolean, Int, Boolean)]()
-  private val written = mutable.ArrayBuffer[Byte]()
-  private var fixed   = Seq[BigInt]()
-  private var now     = 0L
+  private val asked    = mutable.Queue[Read]()
+  private val beats    = mutable.Queue[(BigInt, Boolean, Int, Boolean)]()
+  private var answered = Option.empty[Read] // The read that `beats` belong to.
+  private val written  = mutable.ArrayBuffer[Byte]()
+  private var fixed    = Seq[BigInt]()
+  private var now      = 0L
   // Writes on their way to the memory: the cycle in which they arrive, their number, their bytes.
   private val posted  = mutable.Queue[(Long, Int, Seq[(Long, Byte)])]()
   private var stalled = 0 // Cycles for which the host still takes no request of the device.
@@ -59,6 +60,11 @@ class VirtioHost(dut: VirtioDevices, random: Random, memory: HostMemory) {
 
   /** No read is outstanding. */
   def rests: Boolean = asked.isEmpty && beats.isEmpty
+
+  /** Returns whether a read of one of the `bytes` bytes from `at` on is out. */
+  def isRead(at: Long, bytes: Int): Boolean =
+    (asked ++ answered.filter(_ => beats.nonEmpty))
+      .exists(read => read.address < at + bytes && at < read.address + 4 * read.dwords)
 
   dut.io.request.ready #= false
   dut.io.data.valid #= false
@@ -155,6 +161,7 @@ class VirtioHost(dut: VirtioDevices, random: Random, memory: HostMemory) {
 
   private def answer(read: Read): Unit = {
     land(read.behind) // No read passes a write.
+    answered = Some(read)
     val failed = read.fails || random.nextDouble() < fails
     // A buffer may belong to the driver again when a device that broke its rules is still reading.
     val words =

@@ -7,6 +7,7 @@ package lanebox.virtio
 import scala.language.reflectiveCalls
 import spinal.core.sim._
 
+import lanebox.virtio.vocabulary.{Violation, VirtioParam}
 import lanebox.vocabulary.Numbers
 
 /** Tests that the page of the console has the registers of virtio-mmio version 2 (VirtIO 1.2,
@@ -117,6 +118,90 @@ class VirtioRegistersTest extends ConsoleBench {
       assert(driver.read(InterruptStatus) == 1)
       driver.write(InterruptAck, 1)
       assert(driver.read(InterruptStatus) == 0)
+    }
+  }
+
+  val agreed = features(VirtioParam.RingReset, VirtioParam.NotificationData)
+
+  test("without RING_RESET the register QueueReset reads 0 and does nothing") {
+    run("without_reset", features(VirtioParam.NotificationData)) { driver =>
+      driver.initialise(16)
+      for (n <- 0 to 1) {
+        driver.askForReset(n)
+        for (_ <- 0 until 30)
+          assert(driver.read(QueueReset) == 0 && driver.read(QueueReady) == 1)
+      }
+      traffic(driver, 20, 100)()
+    }
+  }
+
+  test("the reset of a queue goes on until its reads have ended, and nothing changes the queue") {
+    run("ring_reset", agreed) { driver =>
+      for (n <- 0 to 1; other = 1 - n) {
+        driver.initialise(16)
+        driver.step(300)
+        driver.host.steady = true
+        driver.host.latency = 600
+        driver.queues(n).add(driver.buffers(1, 64))
+        driver.publish(n)
+        driver.step(60)
+        assert(driver.host.out > 0, "no read is out")
+        driver.askForReset(n)
+        for (_ <- 0 until 12) {
+          assert(driver.read(QueueReset) == 1 && driver.read(QueueReady) == 0)
+          for (value  <- Seq(1L, 0L)) driver.write(QueueReady, value)
+          for (offset <- Seq(QueueNum, QueueDesc, QueueDriver, QueueDevice)) driver.write(offset, 8)
+          driver.write(QueueReset, 0)
+          driver.askForReset(2) // There is no such queue.
+          assert(driver.read(QueueReset) == 0)
+          assert(!driver.isReset(other) && driver.read(QueueReady) == 1)
+          assert(driver.isReset(n))
+        }
+        assert(driver.host.out > 0 && driver.read(Status) == 15)
+        driver.until("the end of the queue's reset")(!driver.isReset(n))
+        driver.bury(n)
+        driver.setUpAnew(n, 8)
+        driver.step(2)
+        assert(driver.read(QueueReady) == 1 && driver.read(QueueReset) == 0)
+        driver.host.latency = 30
+        traffic(driver, 20, 100)()
+        driver.reset()
+        driver.host.silent = false
+      }
+    }
+  }
+
+  test("a queue that was reset has no size any more") {
+    run("ring_size", agreed) { driver =>
+      driver.initialise(16)
+      driver.askForReset(1)
+      driver.until("the end of the queue's reset")(!driver.isReset(1))
+      driver.write(QueueReady, 1)
+      driver.until("NEEDS_RESET")((driver.read(Status) & 0x40) != 0)
+      assert(driver.read(QueueReady) == 0 && driver.read(Reason) == Violation.setup.position)
+    }
+  }
+
+  test("the reset of another queue is not lost in any cycle of a reset's end") {
+    run("ring_end", agreed) { driver =>
+      for (cycle <- 0 until 40; first <- 0 to 1; whole <- Seq(false, true)) {
+        driver.initialise(16)
+        driver.step(400)
+        driver.askForReset(first)
+        driver.write(QueueSel, 1 - first)
+        driver.step(cycle)
+        // The device reads nothing, so each of the two resets takes more than 16 cycles.
+        driver.write(if (whole) Status else QueueReset, if (whole) 0 else 1)
+        val began = simTime()
+        if (whole) driver.until("the device's reset")(driver.read(Status) == 0)
+        else driver.until("the second reset")(!driver.isReset(1 - first))
+        assert(simTime() - began > 16 * 10, s"a reset behind $cycle cycles is too short")
+        for (n <- 0 to 1) assert(!driver.isReset(n) && driver.read(QueueReady) == 0)
+        if (!whole) driver.reset()
+        driver.host.silent = false
+      }
+      driver.initialise(16)
+      traffic(driver, 20, 100)()
     }
   }
 

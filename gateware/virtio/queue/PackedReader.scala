@@ -98,10 +98,13 @@ case class PackedReader(p: EngineParam, transmit: Boolean) extends Component {
     io.live(n) && !state.stale(n) && !rests && ahead =/= 0 && !ahead.msb && !full
   }).asBits
 
-  ask.source := ask.context.descriptors +
-    ((ask.next.resize(p.sizeWidth - 1) & ask.within) @@ U"0000")
-  ask.ahead := of(io.known, ask.pair) - ask.next
-  ask.room  := (ask.ends - (ask.next.resize(Place) & ask.ends)) +^ U(1, 1 bits)
+  // A read that is offered stays as it is, even if its queue is not live any more.
+  when(!ask.offers) {
+    ask.source := ask.context.descriptors +
+      ((ask.next.resize(p.sizeWidth - 1) & ask.within) @@ U"0000")
+    ask.ahead := of(io.known, ask.pair) - ask.next
+    ask.room  := (ask.ends - (ask.next.resize(Place) & ask.ends)) +^ U(1, 1 bits)
+  }
   // No stream operator fits: `offers` is a state, and `lines` has room when it begins.
   ask.place.valid   := ask.offers
   ask.place.address := ask.source

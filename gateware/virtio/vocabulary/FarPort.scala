@@ -26,6 +26,7 @@ case class FarPort(p: EngineParam) extends Bundle with IMasterSlave {
   val rest  = Bool() // All rows of the frames that were taken have been read.
   val data  = Bits(HardBlock.DataWidth bits)
 
+  val runs  = Bool() // The driver runs the device.
   val live  = Bool() // The driver runs the receive queue.
   val takes = Bool() // A pulse: a chain of the receive queue was taken for `frame`.
   val clear = Bool() // A pulse: the reset of the device ends.
@@ -34,7 +35,7 @@ case class FarPort(p: EngineParam) extends Bundle with IMasterSlave {
   override def asMaster(): Unit = {
     master(row)
     slave(frame)
-    out(forget, read, rest, live, takes, clear)
+    out(forget, read, rest, runs, live, takes, clear)
     in(free, room, place, data, lost)
   }
 }

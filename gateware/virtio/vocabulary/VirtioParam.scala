@@ -91,6 +91,7 @@ object VirtioParam {
   val Packed           = 34
   val OrderPlatform    = 36
   val NotificationData = 38
+  val RingReset        = 40
 
   /** A driver that does not accept these features is refused. */
   val Required = BigInt(1) << Version1
@@ -102,7 +103,8 @@ object VirtioParam {
     Version1,
     AccessPlatform,
     OrderPlatform,
-    NotificationData
+    NotificationData,
+    RingReset
   ).map(BigInt(1) << _).reduce(_ | _)
 
   // Offsets in the rings (VirtIO 1.2, 2.7).

@@ -9,6 +9,7 @@ All tests of a kernel run in one guest.
 """
 
 import json
+import re
 
 import pytest
 
@@ -18,6 +19,7 @@ from gateware.test.capture.test_capture_file import run
 from sim import artefacts
 from sim.endpoints import DEFAULT
 from sim.guest import kernel as guest_kernel
+from sim.guest import net_programs
 from sim.test.board.board_builds import build_executable, register_map
 from sim.test.board.board_process import WatchedBoard
 from sim.test.driver.driver_guest import CONFUSED, WITH_WRONG_CAUSES, WITHOUT, kernels, variant
@@ -30,6 +32,7 @@ KERNELS = [None, *(pytest.param(series, marks=pytest.mark.soak) for series in ke
 STATISTICS = "/sys/class/net/eth0/statistics"
 FEATURES = "/sys/class/net/eth0/device/features"  # a 0 or 1 for each feature bit that was agreed on
 MERGED_BUFFERS = 15  # number of the feature bit VIRTIO_NET_F_MRG_RXBUF (VirtIO 1.2, 5.1.3)
+RING_RESET = 40  # number of the feature bit VIRTIO_F_RING_RESET (VirtIO 1.2, 6)
 COUNTS = ("tx_packets", "rx_packets", "tx_bytes", "rx_bytes", "rx_errors", "rx_dropped")
 # Shell functions: `counts FILE` writes the kernel's counts of frames and bytes, and `alone` keeps
 # the kernel from sending frames of its own, which nobody would answer.
@@ -57,7 +60,7 @@ def recorder():
 @pytest.fixture(scope="module", params=KERNELS, ids=lambda series: series or "default")
 def guest(request):
     confused = variant(guest_kernel.ensure(request.param), "causes"), CONFUSED[1:]
-    within = [*files(request.param), confused, recorder()]
+    within = [*files(request.param), confused, recorder(), *net_programs.ensure()]
     with LiveGuest(files=within, board=board, kernel=request.param) as guest:
         yield guest
 
@@ -149,6 +152,41 @@ def test_the_interface_goes_down_and_up_under_traffic(guest):
         "busy; for n in 1 2 3; do ip link set eth0 down; sleep 0.1; ready; sleep 0.2; done; idle",
         "ready; pinged 10; echoed again",
     )
+
+
+def rings(found, name="rings"):
+    """Return the numbers of buffers that `ethtool -g` tells of the receive and transmit queues: the
+    largest ones, and the present ones."""
+    counts = re.findall(r"^(RX|TX):\s*(\d+)$", found[name].decode(), re.M)
+    assert [way for way, _ in counts] == ["RX", "TX", "RX", "TX"]
+    return [int(count) for _, count in counts]
+
+
+def test_the_rings_get_other_sizes_under_traffic(guest):
+    """`ethtool -G` gives the queues of the net device other sizes, ten times in a row, while a
+    flood of pings, large pings and console traffic run. The kernel finds no corrupt packet. Then
+    pings lose nothing, and the console works."""
+    sizes = ("64 tx 64", "256 tx 32", "128 tx 256", "32 tx 128", "64 tx 64") * 2
+    found = step(
+        guest,
+        f"cat {FEATURES} >/out/features",
+        "flood() (set +e; while [ ! -e /tmp/idle ]; do ping -q -A -c 100 -W 1 10.0.0.3; done)",
+        "busy; flood >/dev/null &",
+        *(f"ethtool -G eth0 rx {size}; sleep 0.2" for size in sizes),
+        "idle; ethtool -g eth0 >/out/rings; grep ^Icmp: /proc/net/snmp >/out/icmp",
+        "counts before; pinged 40; ping -q -A -c 200 -W 20 10.0.0.2 >/out/flood",
+        "sleep 0.2; counts after; echoed again; ethtool -G eth0 rx 256 tx 256",
+        "pinged 10; ethtool -g eth0 >/out/last",
+    )
+    assert found["features"].decode()[RING_RESET] == "1"
+    assert rings(found) == [256, 256, 64, 64] and rings(found, "last") == [256] * 4
+    names, values = (line.split() for line in found["icmp"].decode().splitlines())
+    icmp = dict(zip(names, values))
+    assert icmp["InErrors"] == icmp["InCsumErrors"] == "0"
+    assert b" 0% packet loss" in found["flood"]
+    change = changes(found)
+    assert change["tx_packets"] == change["rx_packets"] >= 240
+    assert change["rx_errors"] == change["rx_dropped"] == 0
 
 
 def test_the_transport_is_loaded_anew_under_traffic(guest):

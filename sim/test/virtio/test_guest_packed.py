@@ -9,10 +9,11 @@ All tests of a kernel run in one guest.
 
 import pytest
 
+from sim.guest import net_programs
 from sim.test.board.board_builds import build_executable, register_map
 from sim.test.board.board_process import WatchedBoard
 from sim.test.driver.live_guest import LiveGuest
-from sim.test.virtio.test_guest_net import FEATURES, KERNELS, changes, step
+from sim.test.virtio.test_guest_net import FEATURES, KERNELS, changes, rings, step
 from sim.test.virtio.virtio_guest import files
 from tools.testing.seeds import SHIFT
 
@@ -29,7 +30,8 @@ def board():
 
 @pytest.fixture(scope="module", params=KERNELS, ids=lambda series: series or "default")
 def guest(request):
-    with LiveGuest(files=files(request.param), board=board, kernel=request.param) as guest:
+    within = [*files(request.param), *net_programs.ensure()]
+    with LiveGuest(files=within, board=board, kernel=request.param) as guest:
         yield guest
 
 
@@ -60,6 +62,21 @@ def test_a_flood_of_pings_goes_around_the_rings(guest):
     """`ping -A` sends 600 pings of 56 bytes, each as soon as the one before is answered, so that
     both rings of 256 descriptors wrap twice. No frame is lost."""
     found = step(guest, "ping -q -A -c 600 -W 20 10.0.0.2 >/out/flood")
+    assert b" 0% packet loss" in found["flood"]
+
+
+def test_packed_rings_get_other_sizes_under_traffic(guest):
+    """`ethtool -G` gives the packed queues of the net device other sizes while pings and console
+    traffic run. Then pings lose nothing, also around the new rings."""
+    sizes = ("64 tx 64", "32 tx 128", "256 tx 32", "64 tx 64")
+    found = step(
+        guest,
+        "busy",
+        *(f"ethtool -G eth0 rx {size}; sleep 0.2" for size in sizes),
+        "idle; ethtool -g eth0 >/out/rings; ping -q -A -c 200 -W 20 10.0.0.2 >/out/flood",
+        "pinged 40; echoed again; ethtool -G eth0 rx 256 tx 256; pinged 10",
+    )
+    assert rings(found) == [256, 256, 64, 64]
     assert b" 0% packet loss" in found["flood"]
 
 

@@ -25,8 +25,6 @@
 /* the text "virt" in the register of VIRTIO_MMIO_MAGIC_VALUE */
 #define MAGIC		0x74726976
 #define VERSION		2
-#define RESET_POLL_US	1000
-#define RESET_TIMEOUT_US	(2 * USEC_PER_SEC)
 
 static void __iomem *page_of(struct virtio_device *vdev)
 {
@@ -99,13 +97,14 @@ static u64 get_features(struct virtio_device *vdev)
 }
 
 /*
- * Choose the features of the virtio device.  Kernels before 6.4 clear NOTIFICATION_DATA in
- * vring_transport_features(), so the bit is set after that call.
+ * Choose the features of the virtio device.  vring_transport_features() clears RING_RESET, and
+ * before Linux 6.4 also NOTIFICATION_DATA, so these bits are set after that call.
  */
 static int finalize_features(struct virtio_device *vdev)
 {
 	struct litepcie_vdev *d = litepcie_vdev_of(vdev);
-	u64 offered = get_features(vdev) & BIT_ULL(VIRTIO_F_NOTIFICATION_DATA);
+	u64 offered = get_features(vdev) &
+		      (BIT_ULL(VIRTIO_F_NOTIFICATION_DATA) | BIT_ULL(VIRTIO_F_RING_RESET));
 	void __iomem *page = d->virtio->page;
 
 	vring_transport_features(vdev);
@@ -118,6 +117,8 @@ static int finalize_features(struct virtio_device *vdev)
 		__virtio_set_bit(vdev, VIRTIO_F_NOTIFICATION_DATA);
 	else
 		__virtio_clear_bit(vdev, VIRTIO_F_NOTIFICATION_DATA);
+	if (offered & BIT_ULL(VIRTIO_F_RING_RESET))
+		__virtio_set_bit(vdev, VIRTIO_F_RING_RESET);
 	if (!__virtio_test_bit(vdev, VIRTIO_F_VERSION_1) ||
 	    !__virtio_test_bit(vdev, VIRTIO_F_ACCESS_PLATFORM)) {
 		dev_err(&vdev->dev, "features %#llx: the device must offer VERSION_1 and ACCESS_PLATFORM\n",
@@ -213,6 +214,8 @@ static const struct virtio_config_ops config_ops = {
 	.get_features		= get_features,
 	.finalize_features	= finalize_features,
 	.bus_name		= bus_name,
+	.disable_vq_and_reset	= litepcie_queue_reset,
+	.enable_vq_after_reset	= litepcie_queue_restart,
 };
 
 /* Probe, removal, sleep and shutdown -------------------------------------- */

@@ -13,18 +13,19 @@
  *			register page and the interrupt causes may be used from probe() until then.
  *   @vq		A virtio driver has the queues made by find_vqs() and deleted by
  *			del_vqs().  Their memory belongs to the kernel's vring.  The card uses it
- *			while the queue is ready.
+ *			while the queue is ready.  Between disable_vq_and_reset() and
+ *			enable_vq_after_reset() only the kernel uses it, and may replace it.
  *
  * Guarantees:
  *   after a reset	The card uses no queue, and no handler of the device's interrupts runs.
  *			If the reset does not end, the whole card has lost bus mastering instead.
+ *			The same holds for a queue that is reset alone.
  *   after remove()	As after a reset, and no interrupt is requested for the device.
  *   on a lost card	A virtio driver that waits until the card has used a buffer is given the
  *			buffer back, or finds its queue marked as broken, so its wait ends.
  *
- * Limits: no queue is reset alone.  The buffers of a packed queue cannot be given back to its
- * driver in the card's place, so a packed queue is marked as broken instead.  A console's queues
- * are always split.
+ * Limits: the buffers of a packed queue cannot be given back to its driver in the card's place, so a
+ * packed queue is marked as broken instead.  A console's queues are always split.
  */
 #ifndef LITEPCIE_VIRTIO_DEVICE_H
 #define LITEPCIE_VIRTIO_DEVICE_H
@@ -35,6 +36,11 @@
 #include "compat_virtio.h"
 #include "virtio.h"
 
+/* the register QueueReset of VirtIO 1.2, which <uapi/linux/virtio_mmio.h> does not have */
+#define LITEPCIE_QUEUE_RESET	0x0c0
+#define RESET_POLL_US		1000
+#define RESET_TIMEOUT_US	(2 * USEC_PER_SEC)
+
 /* A virtio device as the kernel's virtio drivers see it. */
 struct litepcie_vdev {
 	struct virtio_device	vdev;
@@ -43,14 +49,17 @@ struct litepcie_vdev {
 	/* true if a notification also carries the ring's index (VIRTIO_F_NOTIFICATION_DATA) */
 	bool			notifies_data;
 	bool			packed;		/* true if the queues are packed ones */
-	/* true if the device's last reset did not end: bus mastering is off */
+	/* true if the last reset of the device or of a queue did not end: bus mastering is off */
 	bool			stuck;
 	/*
 	 * true while the handler of configuration changes is registered and its interrupt cause
 	 * enabled
 	 */
 	bool			listens;
-	/* lock: protects @vq, and the used rings while give_back() writes to them */
+	/*
+	 * lock: protects @vq, the queues' member "reset", and the used rings while give_back()
+	 * writes to them
+	 */
 	spinlock_t		lock;
 	struct virtqueue	*vq[LITEPCIE_VIRTIO_QUEUES_MAX];
 	/* names of the interrupts of the queues and of the configuration */
@@ -65,5 +74,7 @@ static inline struct litepcie_vdev *litepcie_vdev_of(struct virtio_device *vdev)
 /* Functions of virtio_queues.c, which also defines litepcie_queues_find() of compat_virtio.h */
 void litepcie_queues_end_waits(struct litepcie_vdev *d);
 void litepcie_queues_delete(struct virtio_device *vdev);
+int litepcie_queue_reset(struct virtqueue *vq);
+int litepcie_queue_restart(struct virtqueue *vq);
 
 #endif /* LITEPCIE_VIRTIO_DEVICE_H */

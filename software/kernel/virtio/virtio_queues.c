@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Makes and deletes the queues of a virtio device, rings their doorbells, and takes their
+ * Makes, resets and deletes the queues of a virtio device, rings their doorbells, and takes their
  * interrupts.
  *
  * The interrupt handlers of this file read no register: the used ring in host memory says which
@@ -11,6 +11,7 @@
  */
 
 #include <linux/io.h>
+#include <linux/iopoll.h>
 #include <uapi/linux/virtio_ids.h>
 
 #include "virtio_device.h"
@@ -85,7 +86,8 @@ static void give_back(struct litepcie_vdev *d, struct virtqueue *vq)
 /*
  * End the waits of virtio drivers for a card that is lost or whose device was reset.  notify() ends
  * waits that begin later.  Only the kernel's vring code knows where the buffers of a packed queue
- * are, so such a queue is marked as broken, as the kernel does if notify() fails.
+ * are, so such a queue is marked as broken, as the kernel does if notify() fails.  A queue that is
+ * reset has no buffers.
  */
 void litepcie_queues_end_waits(struct litepcie_vdev *d)
 {
@@ -93,7 +95,7 @@ void litepcie_queues_end_waits(struct litepcie_vdev *d)
 
 	spin_lock_irqsave(&d->lock, flags);
 	for (unsigned int n = 0; n < LITEPCIE_VIRTIO_QUEUES_MAX; n++) {
-		if (!d->vq[n] || !is_waited_for(d->vq[n]))
+		if (!d->vq[n] || d->vq[n]->reset || !is_waited_for(d->vq[n]))
 			continue;
 		if (d->packed)
 			__virtqueue_break(d->vq[n]);
@@ -132,10 +134,15 @@ static bool notify(struct virtqueue *vq)
  * The card may interrupt again for a used buffer that an earlier interrupt has announced.  So an
  * interrupt for which the queue has no new used buffer is no error.  IRQ_NONE is never returned,
  * since the kernel would switch off an interrupt whose handler returns it often.
+ *
+ * While a queue is reset the kernel may replace its rings, so a late interrupt must not look at it.
  */
-static irqreturn_t on_queue(int irq, void *vq)
+static irqreturn_t on_queue(int irq, void *data)
 {
-	vring_interrupt(irq, vq);
+	struct virtqueue *vq = data;
+
+	if (!READ_ONCE(vq->reset))
+		vring_interrupt(irq, vq);
 	return IRQ_HANDLED;
 }
 
@@ -155,7 +162,7 @@ static int listen(struct litepcie_vdev *d, unsigned int source, irq_handler_t ha
 	return litepcie_virtio_listen(d->virtio, source, handler, d->irq_name[source], data);
 }
 
-/* Making and deleting queues ---------------------------------------------- */
+/* Making queues ----------------------------------------------------------- */
 
 static void write_address(void __iomem *low, u64 address)
 {
@@ -237,6 +244,72 @@ int litepcie_queues_find(struct virtio_device *vdev, unsigned int count,
 	}
 	return 0;
 }
+
+/* Resetting a queue alone ------------------------------------------------- */
+
+static void set_reset(struct litepcie_vdev *d, struct virtqueue *vq, bool reset)
+{
+	spin_lock_irq(&d->lock);
+	WRITE_ONCE(vq->reset, reset);
+	spin_unlock_irq(&d->lock);
+}
+
+/* Returns the register QueueReset of the selected queue, or 0 if the card is lost. */
+static u32 read_reset(struct litepcie_vdev *d)
+{
+	u32 reset = readl(d->virtio->page + LITEPCIE_QUEUE_RESET);
+
+	return reset == ~0u && litepcie_virtio_check_lost(d->virtio) ? 0 : reset;
+}
+
+/*
+ * Reset the queue alone, and wait until the card no longer uses its memory and no handler of its
+ * interrupt runs: disable_vq_and_reset() of struct virtio_config_ops.  Returns -ENOENT if the card
+ * cannot do that, or -EIO if the reset does not end: bus mastering is then off for the whole card,
+ * until a reset of the device ends.
+ */
+int litepcie_queue_reset(struct virtqueue *vq)
+{
+	struct litepcie_vdev *d = litepcie_vdev_of(vq->vdev);
+	void __iomem *page = d->virtio->page;
+	u32 reset;
+	int err;
+
+	if (!__virtio_test_bit(vq->vdev, VIRTIO_F_RING_RESET))
+		return -ENOENT;
+	set_reset(d, vq, true);
+	writel(vq->index, page + VIRTIO_MMIO_QUEUE_SEL);
+	writel(1, page + LITEPCIE_QUEUE_RESET);
+	err = readx_poll_timeout(read_reset, d, reset, !reset, RESET_POLL_US, RESET_TIMEOUT_US);
+	if (err) {
+		d->stuck = true;
+		litepcie_virtio_quiet(d->virtio, false);
+		set_reset(d, vq, false);
+		dev_err(&vq->vdev->dev, "queue %u does not end its reset: bus mastering is off until the device is reset\n",
+			vq->index);
+		return -EIO;
+	}
+	litepcie_virtio_synchronize(d->virtio);
+	return 0;
+}
+
+/*
+ * Let the card use the queue again, which may have other rings after its reset:
+ * enable_vq_after_reset() of struct virtio_config_ops.
+ */
+int litepcie_queue_restart(struct virtqueue *vq)
+{
+	struct litepcie_vdev *d = litepcie_vdev_of(vq->vdev);
+
+	if (!vq->reset)
+		return -EBUSY;
+	/* The queue's first interrupt must find it in use. */
+	set_reset(d, vq, false);
+	start(d, vq);
+	return 0;
+}
+
+/* Deleting queues --------------------------------------------------------- */
 
 /*
  * Switch the queue off.  The register read returns when the card uses the queue's memory no more.

@@ -205,6 +205,8 @@ struct virtio_config_ops {
 	u64 (*get_features)(struct virtio_device *vdev);
 	int (*finalize_features)(struct virtio_device *vdev);
 	const char *(*bus_name)(struct virtio_device *vdev);
+	int (*disable_vq_and_reset)(struct virtqueue *vq);
+	int (*enable_vq_after_reset)(struct virtqueue *vq);
 };
 
 struct virtio_device {
@@ -220,7 +222,7 @@ struct virtio_device {
 struct virtqueue {
 	struct virtio_device	*vdev;
 	unsigned int		index, num_max, calls;
-	bool			broken;
+	bool			broken, reset;
 	vq_callback_t		*callback;
 	bool			(*notify)(struct virtqueue *vq);
 	struct vring		vring;

@@ -13,6 +13,8 @@
 
 #include <linux/virtio_mmio.h>
 
+#define QUEUE_RESET	0x0c0	/* offset of the register QueueReset */
+
 static u8 bar0[OFFSET + DEVICES * LITEPCIE_VIRTIO_PAGE];
 
 struct made_device made[DEVICES];
@@ -45,7 +47,7 @@ void power_on(void)
 	static const struct made_device fresh = {
 		.magic = 0x74726976, .version = 2, .most = SIZE,
 		.offered = BIT_ULL(VIRTIO_F_VERSION_1) | BIT_ULL(VIRTIO_F_ACCESS_PLATFORM) |
-			   BIT_ULL(38) | BIT_ULL(5),
+			   BIT_ULL(38) | BIT_ULL(40) | BIT_ULL(5),
 	};
 
 	for (u32 n = 0; n < DEVICES; n++) {
@@ -110,6 +112,26 @@ static u32 read_status(struct made_device *device)
 	return status;
 }
 
+static u32 read_queue_reset(struct made_device *device)
+{
+	struct made_queue *queue = selected(device);
+	u32 resetting = queue->resetting;
+
+	if (resetting && device->queue_reset_takes != ~0u && !--queue->resetting)
+		memset(queue, 0, sizeof(*queue));
+	return resetting != 0;
+}
+
+static void reset_queue(struct made_device *device, u32 value)
+{
+	struct made_queue *queue = selected(device);
+
+	need(value == 1 && device->accepted & BIT_ULL(40),
+	     "a queue is reset though this was not agreed on");
+	queue->ready = 0;
+	queue->resetting = device->queue_reset_takes == ~0u ? 1 : device->queue_reset_takes + 4;
+}
+
 u32 readl(const u8 *address)
 {
 	u32 at, word;
@@ -128,6 +150,7 @@ u32 readl(const u8 *address)
 		       (u32)(device->offered >> 32 * device->device_sel);
 	case VIRTIO_MMIO_QUEUE_NUM_MAX: return device->queue_sel < QUEUES ? device->most : 0;
 	case VIRTIO_MMIO_QUEUE_READY: return selected(device)->ready;
+	case QUEUE_RESET: return read_queue_reset(device);
 	case VIRTIO_MMIO_STATUS: return read_status(device);
 	case VIRTIO_MMIO_CONFIG_GENERATION: return device->generation;
 	}
@@ -173,7 +196,8 @@ static void write_queue(struct made_device *device, u32 at, u32 value)
 {
 	struct made_queue *queue = selected(device);
 
-	need(!queue->ready, "the place of a queue changes while the card uses it");
+	need(!queue->ready && !queue->resetting,
+	     "the place of a queue changes while the card uses it");
 	if (at == VIRTIO_MMIO_QUEUE_NUM)
 		queue->num = value;
 	else
@@ -197,6 +221,7 @@ void writel(u32 value, u8 *address)
 		break;
 	case VIRTIO_MMIO_QUEUE_SEL: device->queue_sel = value; break;
 	case VIRTIO_MMIO_QUEUE_READY: make_ready(device, value); break;
+	case QUEUE_RESET: reset_queue(device, value); break;
 	case VIRTIO_MMIO_QUEUE_NOTIFY:
 		device->doorbell = value;
 		device->doorbells++;

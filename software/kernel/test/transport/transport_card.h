@@ -20,6 +20,7 @@
 
 struct made_queue {
 	u32	num, ready;
+	u32	resetting;	/* number of reads of QueueReset until the queue's reset ends */
 	u64	address[3];	/* bus addresses of descriptors, available ring and used ring */
 };
 
@@ -39,6 +40,8 @@ struct made_device {
 	 */
 	u32	reset_takes;
 	u32	resetting;	/* reads of the status until the present reset ends; 0: no reset */
+	/* as @reset_takes, for a queue that is reset alone: reads of the register QueueReset */
+	u32	queue_reset_takes;
 	/* used index of queue 1 at the end of the last reset; 0: no queue 1 */
 	u16	used;
 	bool	posted;		/* true: a write that switches a queue off may be under way */

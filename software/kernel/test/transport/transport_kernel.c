@@ -98,6 +98,7 @@ irqreturn_t vring_interrupt(int irq, void *vq)
 {
 	(void)irq;
 	need(live_queues, "the handler of a queue that is gone is called");
+	need(!((struct virtqueue *)vq)->reset, "a queue is looked at that is reset");
 	((struct virtqueue *)vq)->calls++;
 	return 0;
 }
@@ -117,10 +118,13 @@ void add_buffer(struct virtqueue *vq, u16 head)
 
 /* Stand-ins for the kernel's virtio devices --------------------------------------------------- */
 
-/* Clear feature bit 38, VIRTIO_F_NOTIFICATION_DATA, as kernels before 6.4 do in this function. */
+/*
+ * Clear feature bit 38, VIRTIO_F_NOTIFICATION_DATA, as kernels before 6.4 do in this function, and
+ * bit 40, VIRTIO_F_RING_RESET, as all kernels do.
+ */
 void vring_transport_features(struct virtio_device *device)
 {
-	device->features &= ~BIT_ULL(38);
+	device->features &= ~(BIT_ULL(38) | BIT_ULL(40));
 }
 
 void virtio_config_changed(struct virtio_device *device)

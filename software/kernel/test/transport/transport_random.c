@@ -14,6 +14,7 @@
 #include "../../virtio/virtio_device.h"
 
 #define DATA		BIT_ULL(38)	/* the feature bit VIRTIO_F_NOTIFICATION_DATA */
+#define RESET		BIT_ULL(40)	/* the feature bit VIRTIO_F_RING_RESET */
 #define PACKED		BIT_ULL(VIRTIO_F_RING_PACKED)
 #define NEEDED		(BIT_ULL(VIRTIO_F_VERSION_1) | BIT_ULL(VIRTIO_F_ACCESS_PLATFORM))
 #define RUNS		(VIRTIO_CONFIG_S_ACKNOWLEDGE | VIRTIO_CONFIG_S_DRIVER | \
@@ -157,7 +158,8 @@ static void forget(unsigned int n)
 	made[n].accepted = 0;
 	for (unsigned int i = 0; i < CONFIG_BYTES; i++)
 		made[n].config[i] = known[n].config[i] = (u8)pick(256);
-	made[n].offered = NEEDED | BIT_ULL(5) | (pick(2) ? DATA : 0) | (pick(3) ? 0 : PACKED);
+	made[n].offered = NEEDED | BIT_ULL(5) | (pick(2) ? DATA : 0) | (pick(3) ? 0 : PACKED) |
+			  (pick(3) ? RESET : 0);
 }
 
 /*
@@ -414,6 +416,29 @@ static void use(void)
 	ours->calls++;
 }
 
+/* Reset a queue alone, and let it go on with a new ring. */
+static void reset_queue(void)
+{
+	unsigned int n;
+	struct virtqueue *vq = some_queue(&n);
+	struct known_ring *ours;
+
+	if (!vq)
+		return;
+	ours = &known[n].ring[vq->index];
+	made[n].queue_reset_takes = pick(2) ? 0 : pick(100);
+	if (!(known[n].features & RESET)) {
+		need(vq->vdev->config->disable_vq_and_reset(vq) == -ENOENT, "a queue is reset");
+		return;
+	}
+	need(!vq->vdev->config->disable_vq_and_reset(vq), "the reset of a queue");
+	need(gone || !made[n].queue[vq->index].ready, "the card uses the queue");
+	raise(parameters[n][LITEPCIE_VIRTIO_CAUSE] + vq->index);
+	vring_init(&vq->vring, 1u << pick(3), memset(vq->memory, 0, 4096), 64);
+	ours->avail = ours->used = ours->quiet = 0;
+	need(!vq->vdev->config->enable_vq_after_reset(vq), "the restart of a queue");
+}
+
 /* Raise causes of both devices: with MSI together by one message, with MSI-X one by one. */
 static void interrupts(void)
 {
@@ -473,7 +498,8 @@ static void one_step(void)
 		void (*call)(void);
 	} kinds[] = {
 		{ "a buffer", 40, buffer }, { "the card uses buffers", 32, use },
-		{ "interrupts", 8, interrupts }, { "the configuration", 9, configure },
+		{ "interrupts", 8, interrupts }, { "the configuration", 6, configure },
+		{ "a reset of a queue", 3, reset_queue },
 		{ "a device breaks", 4, break_device }, { "a reset of the card", 3, reset_card },
 		{ "a sleep", 3, sleep_and_wake }, { "the card vanishes", 1, vanish },
 	};

@@ -257,6 +257,91 @@ static void test_the_halt_stops_what_another_kernel_has_left(void)
 	need(litepcie_virtio_halt(&card) == -ENODEV && !master_off, "a card that has gone");
 }
 
+/* Tests of resets of one queue ---------------------------------------------------------------- */
+
+/* As the kernel does between the reset of a queue and its restart: give the queue another ring. */
+static void resize(struct virtqueue *vq, unsigned int num)
+{
+	vring_init(&vq->vring, num, memset(vq->memory, 0, 4096), 64);
+}
+
+static void queue_reset(bool msix)
+{
+	struct made_device *device;
+	u32 cause = parameters[1][2];
+
+	pdev.msix_enabled = msix;
+	device = drive(1);
+	device->queue_reset_takes = 50;
+	need(device->accepted & BIT_ULL(40), "RING_RESET is not taken");
+	need(vdev->config->enable_vq_after_reset(queues[1]) == -EBUSY, "a queue runs twice");
+	for (unsigned int round = 0; round < 2; round++) {
+		synchronized = 0;
+		need(!vdev->config->disable_vq_and_reset(queues[1]), "the reset of a queue");
+		need(!device->queue[1].ready && !device->queue[1].resetting && queues[1]->reset,
+		     "the reset has not ended");
+		need(device->queue[0].ready && device->queue[2].ready && device->status == OK,
+		     "another queue is reset, too");
+		need(synchronized, "a handler may run on behind the reset");
+		raise(cause + 1);
+		raise(cause);
+		need(queues[1]->calls == round && queues[0]->calls == round + 1,
+		     "calls of the queues' handlers");
+		resize(queues[1], 2);
+		need(!vdev->config->enable_vq_after_reset(queues[1]) && !queues[1]->reset &&
+		     device->queue[1].ready && device->queue[1].num == 2, "the restart");
+		need(device->queue[1].address[2] == (uintptr_t)queues[1]->vring.used, "the ring");
+		raise(cause + 1);
+		need(queues[1]->calls == round + 1, "the queue has no interrupt any more");
+	}
+}
+
+static void test_a_queue_is_reset_alone(void)
+{
+	queue_reset(false);
+	litepcie_virtio_del(&card);
+	power_on();
+	queue_reset(true);
+}
+
+static void test_a_queue_is_reset_only_if_that_was_agreed(void)
+{
+	made[0].offered &= ~BIT_ULL(40);
+	need(!(drive(0)->accepted & BIT_ULL(40)), "a feature is taken that is not offered");
+	need(vdev->config->disable_vq_and_reset(queues[0]) == -ENOENT && !queues[0]->reset &&
+	     made[0].queue[0].ready, "a queue is reset");
+}
+
+static void test_a_queue_that_does_not_stop_costs_bus_mastering(void)
+{
+	struct made_device *device = drive(0);
+
+	device->queue_reset_takes = ~0u;
+	need(vdev->config->disable_vq_and_reset(queues[0]) == -EIO && !queues[0]->reset, "error");
+	need(master_off && strstr(said, "queue 0 does not end its reset"), "the reset");
+	need(!vdev->config->get_status(vdev), "the kernel does not take the device for reset");
+	vdev->config->reset(vdev);
+	need(!master_off && !device->status, "bus mastering stays off when the device has stopped");
+}
+
+static void check_reset_queue_untouched(void)
+{
+	need(!queues[1]->vring.used->idx && !queues[1]->broken,
+	     "buffers of a queue that is reset are given back");
+}
+
+/* A card that is lost uses no queue, so the reset of a queue ends at once. */
+static void test_a_queue_of_a_lost_card_is_reset(void)
+{
+	drive(1);
+	gone = true;
+	need(!vdev->config->disable_vq_and_reset(queues[1]) && queues[1]->reset, "the reset");
+	need(card.lost && !master_off, "nobody notices that the card has gone");
+	add_buffer(queues[1], 1);
+	on_leave = check_reset_queue_untouched;
+	litepcie_virtio_del(&card);
+}
+
 /* Tests of sleep, and of removal -------------------------------------------------------------- */
 
 static void test_a_sleep_makes_the_queues_anew(void)
@@ -466,6 +551,10 @@ int main(int argc, char **argv)
 	RUN(test_a_reset_is_waited_for);
 	RUN(test_a_device_that_does_not_stop_costs_bus_mastering);
 	RUN(test_the_halt_stops_what_another_kernel_has_left);
+	RUN(test_a_queue_is_reset_alone);
+	RUN(test_a_queue_is_reset_only_if_that_was_agreed);
+	RUN(test_a_queue_that_does_not_stop_costs_bus_mastering);
+	RUN(test_a_queue_of_a_lost_card_is_reset);
 	RUN(test_a_sleep_makes_the_queues_anew);
 	RUN(test_a_card_that_vanishes_keeps_nobody_waiting);
 	RUN(test_a_wait_in_a_packed_queue_ends);
