@@ -239,7 +239,10 @@ struct litepcie_sorting {
 	bool		by_port;
 	/* the words of each rule, which litepcie_capture_rule() makes */
 	uint32_t	rule[LITEPCIE_CAPTURE_RULES][LITEPCIE_RULE_WORDS];
-	/* for each entry: number of the queue that its frames go to, if no rule names another */
+	/*
+	 * spread[n] is the number of the queue for frames whose entry is n, unless a rule names
+	 * another queue; @by_port says which entry a frame has
+	 */
 	uint8_t		spread[LITEPCIE_CAPTURE_SPREAD];
 };
 

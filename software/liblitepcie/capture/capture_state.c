@@ -5,8 +5,9 @@
  */
 
 /*
- * Tell the state of the capture block: whether its run is on, whether the card answers, and whether
- * the block is at rest.
+ * This file keeps and tells the state of the capture block: whether its run is on, and whether the
+ * card answers. It also reads the block's status register, and waits, for example until the block
+ * is at rest.
  */
 #include "capture.h"
 

@@ -29,7 +29,10 @@ static struct litepcie_way way;
 static struct {
 	/* how many of the next reads of the register `enable` return all ones */
 	unsigned int	given_up;
-	/* number of reads of `enable` after these until the direction is idle */
+	/*
+	 * number of reads of `enable`, after those of @given_up, that return 0: the direction is
+	 * not idle yet
+	 */
 	unsigned int	runs_on;
 	bool		gone;		/* true: the card has gone; each read returns all ones */
 	bool		running;	/* true: 0 was not written to the register `enable` yet */

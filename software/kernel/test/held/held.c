@@ -4,7 +4,8 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Tests held runs, in which the card uses only the buffers that LITEPCIE_IOCTL_ADVANCE hands over.
- * No data must be lost, repeated or torn.
+ * `sync` and `epoll` test runs of read() and write() instead, and `user` and `race` the interrupt
+ * of the user's logic.  No data must be lost, repeated or torn.
  *
  *   held loop DEV COUNT SEED	loopback; COUNT c2h buffers are compared, with random lengths of
  * 				h2c, numbers of buffers handed over, pauses and ways to wait

@@ -101,7 +101,11 @@ struct driver {
 	 * none
 	 */
 	int		event[3];
-	bool		looped;		/* true: the library has started LitePCIe's loop */
+	/*
+	 * true: the library has started a direction by LitePCIe's ioctl DMA_READER or DMA_WRITER.
+	 * It must never do that: in such a run the card does not wait for software.
+	 */
+	bool		looped;
 	/* true: sysfs has the driver's counts of interrupts; false: their files do not exist */
 	bool		counts;
 	/* true: the card does not answer, so the ioctls REG and COUNTS fail with EIO */

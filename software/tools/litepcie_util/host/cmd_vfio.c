@@ -90,8 +90,9 @@ static void check_group(struct vfio *vfio)
 
 /*
  * Find out whether the card's PCI function is in power state D3, in which it answers no access to
- * its BARs. If so, add a finding unless vfio-pci is the driver, and another one if the module
- * parameter disable_idle_d3 is off: vfio-pci then puts a function that no program has open into D3.
+ * its BARs. If it is, add a finding unless its driver is vfio-pci. If it is, with any driver, add
+ * another finding if vfio_pci's parameter disable_idle_d3 is off: vfio-pci then puts a function
+ * that no program has open into D3.
  */
 static void check_power(struct vfio *vfio)
 {
