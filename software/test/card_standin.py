@@ -427,10 +427,9 @@ class CardStandin:
         packet in it.
         """
         _, size, _, wanted = self.c2h.table[0]
-        return (
-            (wanted and any(ends for _, ends in self.inside))
-            or sum(len(data) + -len(data) % BEAT for data, _ in self.inside) >= size
-        )
+        return (wanted and any(ends for _, ends in self.inside)) or sum(
+            len(data) + -len(data) % BEAT for data, _ in self.inside
+        ) >= size
 
     def _joined(self):
         """Take the data of the next c2h buffer out of the loopback.

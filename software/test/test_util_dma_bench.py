@@ -54,8 +54,7 @@ def test_dma_bench_does_not_wait_for_logic_that_moves_nothing(util, card, device
 
 
 def test_dma_bench_sweeps_over_sizes(util, card, device):
-    """On a card with records dma_bench --sweep moves and compares transfers of 64 bytes to 64 KiB.
-    """
+    """On a card with records dma_bench --sweep moves and compares 64 bytes to 64 KiB at a time."""
     with card(records=True):
         status, report = util.json(device, "dma_bench", "--sweep")
         assert status == 0, report["failures"]

@@ -180,6 +180,30 @@ def test_tcp_passes(guest, back):
 
 
 @pytest.mark.parametrize("back", [False, True], ids=["there", "back"])
+def test_the_rings_get_other_sizes_under_tcp(guest, back):
+    """`ethtool -G` gives the queues of the card's net device other sizes while iperf3 moves its
+    bytes by TCP. Frames are lost only in the queues that are reset, and TCP sends them again."""
+    found = guest.run(
+        [
+            "wire_up",
+            FUNCTIONS,
+            "known; served; rm -f /tmp/done",
+            f"(iperf3 -4 -c {wire.FAR} -n {4 * BYTES} {SMALL} {'-R' if back else ''} --json "
+            ">/out/iperf3; touch /tmp/done) &",
+            "for size in 64 32 128 256; do ethtool -G eth0 rx $size tx $size; sleep 0.1; done",
+            "[ ! -e /tmp/done ]; wait",
+            f"ping -q -A -c 50 -W 20 {wire.FAR} >/out/flood",
+        ],
+        then="",
+    )
+    check_quiet(found)
+    end = json.loads(found["iperf3"])["end"]
+    assert end["sum_sent"]["bytes"] >= 4 * BYTES
+    print(f"{end['sum_received']['bytes']} bytes, {end['sum_sent']['retransmits']} retransmits")
+    assert b" 0% packet loss" in found["flood"]
+
+
+@pytest.mark.parametrize("back", [False, True], ids=["there", "back"])
 def test_udp_passes(guest, back):
     """iperf3 sends datagrams of 1400 bytes at 1 Mbit/s of the guest's clock. None is lost on the
     way from the card. On the way to the card, frames that have waited for a busy computer come one
