@@ -9,8 +9,8 @@
  *
  * begin() takes the options and opens the card, which is closed when the
  * program ends by exit() or at the end of main(). check() and some() end the
- * program if a call of the library has failed, and some() also if nothing came.
- * A program of your own may handle errors in another way.
+ * program if a call of the library has failed. some() also ends it if a wait
+ * has found no buffer. A program of your own may handle errors in another way.
  *
  * Exit status of each example: 0 success, 1 something failed (a message on
  * standard error says what), 2 wrong usage.
@@ -25,7 +25,7 @@
 #include <string.h>
 
 #define WAIT_MS		10000	/* longest wait for a DMA buffer, in ms */
-/* size of the table of option values, whose index is the option's letter */
+/* size of the table value_of[] of the options' values: its index is a letter */
 #define OPTIONS		128
 
 static struct litepcie *opened;
@@ -72,7 +72,7 @@ static inline unsigned int some(int rc)
 
 /*
  * Open and start the stream of @direction, LITEPCIE_H2C or LITEPCIE_C2H.
- * Returns the stream. Ends the program if the library refuses it.
+ * Returns the stream. Ends the program if either step fails.
  */
 static inline struct litepcie_stream *
 start(unsigned int direction, const struct litepcie_stream_options *options)

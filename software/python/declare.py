@@ -13,13 +13,14 @@ import re
 from pathlib import Path
 
 SOFTWARE = Path(__file__).resolve().parents[1]
-# The headers that are read as a whole: that of the limits, which the public headers of the library
-# include, and then these public headers.
+# The headers whose declarations all go into the module: litepcie_limits.h, which the public headers
+# of the library include, and then the public headers themselves.
 HEADERS = [
     SOFTWARE / "uapi" / "litepcie_limits.h",
     *sorted((SOFTWARE / "liblitepcie").glob("*litepcie*.h")),
 ]
-# The public headers also include litepcie_capability.h. Only its constants SHARED are taken over.
+# The public headers also include this header, of which only the constants that SHARED names go into
+# the module.
 CAPABILITY = SOFTWARE / "uapi" / "litepcie_capability.h"
 SHARED = ("PCAPNG_RECORD_LEAST",)
 PREFIX = "LITEPCIE_"
@@ -74,7 +75,7 @@ from lanebox_host._sized import Sized
 
 
 def constants(text):
-    """Yield the name and the value of each constant of a header, without the library's prefix."""
+    """Yield the name, without the prefix LITEPCIE_, and the value of each constant of a header."""
     for name, value in DEFINE.findall(text):
         value = value.strip().replace("UINT32_MAX", str(0xFFFFFFFF)).replace("UINT64_C", "")
         value = re.sub(r"(?<=\d)u\b", "", value)
@@ -103,9 +104,10 @@ def fields(name, body):
 
 
 def argument(text, known):
-    """Return the ctypes type of an argument or a result. `known` has the defined structures.
+    """Return the ctypes type of an argument or a result of a call.
 
-    A structure that no header defines is a handle, so a pointer to it is a plain pointer.
+    `known` has the names of the structures that the headers define. Any other structure is a
+    handle, so a pointer to it becomes c_void_p.
     """
     found = DECLARED.fullmatch(text.strip())
     stars = len(found["stars"]) + ("[" in found["names"])

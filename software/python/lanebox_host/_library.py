@@ -89,8 +89,9 @@ class Handle:
         # Identifier of each thread that may be inside calls of the library -> number of its calls
         # that are nested in each other.
         self._inside: dict[int, int] = {}
-        # Identifier of a thread that closed the card inside a call of its own -> the library's
-        # handle, which the outermost call of that thread frees.
+        # Identifier of a thread that closed the card in the middle of its own call of the library
+        # (by a signal handler or finalizer) -> the library's handle of the card, which is freed at
+        # the end of that thread's outermost call.
         self._left: dict[int, c_void_p] = {}
         # DMA direction (H2C or C2H) -> the program's own memory for the ring of that direction.
         # This reference keeps the memory alive.
@@ -169,7 +170,7 @@ class Handle:
             if not self._handle:
                 raise ValueError("the card is closed")
             for buffer in buffers:
-                # A signal handler may close the card between two buffers.
+                # A signal handler may have closed the card since the last buffer was acquired.
                 if not self._handle:
                     raise ValueError("the card is closed")
                 code = acquire(stream, buffer, 0)
@@ -196,11 +197,12 @@ class Handle:
             self._end(left)
 
     def open_stream(self, way: int, options: StreamOptionsFields) -> c_void_p:
-        """Open the stream of direction `way`, H2C or C2H, with the ring of `self.shape` and
-        `self.places`.
+        """Open the stream of direction `way`, H2C or C2H.
 
-        Returns the library's handle of the stream, which the caller gives to close_stream(). Raises
-        WayBusy if this handle has the stream of this direction open already.
+        The sizes of its ring are those of `self.shape`. The ring lies in the program's own memory
+        if `self.places` has some for this direction. Returns the library's handle of the stream,
+        which the caller gives to close_stream(). Raises WayBusy if this Handle has the stream of
+        this direction open already.
         """
         stream, place = HANDLE(), self.places.get(way)
         options.buffer_size, options.buffer_count = self.shape
@@ -220,7 +222,7 @@ class Handle:
             self.plain("stream_close", of=stream)
 
     def try_stream(self, way: int) -> None:
-        """Check that a ring of `self.shape` and `self.places` is possible for direction `way`.
+        """Check that the library accepts the ring that open_stream() would use for direction `way`.
 
         The direction's stream is opened and closed again, so it must not be open before. Raises
         LaneboxError if the library refuses the ring.
@@ -262,7 +264,8 @@ class Handle:
             self._end(handle)
 
     def _end(self, handle: c_void_p) -> None:
-        """Wait until no other thread is inside a call, then close the library's card.
+        """Wait until no other thread is inside a call of the library, then free `handle`, the
+        library's handle of the card, which closes the card.
 
         If NumPy arrays in a capture's memory still exist, the card is closed when the last of them
         is gone.
@@ -273,10 +276,10 @@ class Handle:
         self._close_after([weakref.ref(memory) for memory in used], handle)
 
     def _close_after(self, used: list[weakref.ref[object]], handle: c_void_p) -> None:
-        """Close the library's card when the last object of `used`, pieces of captures' memory, is
-        gone.
+        """Close the card, by the library's `handle`, when all objects of `used` are freed.
 
-        `weakref.finalize` calls this method again when one of them is freed.
+        These are the pieces of captures' memory in which NumPy arrays still lie. As long as one
+        exists, `weakref.finalize` calls this method again when one of them is freed.
         """
         alive = next((memory for ref in used if (memory := ref()) is not None), None)
         if alive is None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 
 # TIMEOUT: default timeout in seconds of the waits of a DMA run and of the wait for an interrupt.
-# FOR_EVER: that of a capture. The package's docstring says what timeouts mean.
+# FOR_EVER: default timeout of a capture's waits for frames. The package's docstring says what
+# timeouts mean.
 TIMEOUT = 10.0
 FOR_EVER = -1.0
 LONGEST = (1 << 31) - 1  # longest timeout of a library call in milliseconds: the largest int of C

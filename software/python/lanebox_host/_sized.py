@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The base class of those structures of the library whose first field is their own size.
 
-A field without a sign refuses a number that it cannot have. ctypes itself would wrap such a number:
--1 in a field of 32 bits would become 4294967295.
+An unsigned field refuses a number that does not fit into it. ctypes itself would wrap such a
+number: -1 in a field of 32 bits would become 4294967295.
 """
 
 from __future__ import annotations

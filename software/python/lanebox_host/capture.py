@@ -133,13 +133,13 @@ class PortAccounts:
 class CaptureStats:
     """The accounts of all ports at one moment, and a queue's counts since the capture's start.
 
-    The card's last status line has `position` (bytes that the card has written to the ring),
-    `records` (frames written), `lost` (frames lost) and `time_ns` (device time in nanoseconds at
-    which the card wrote the line). `released` counts the bytes that the program has given back.
-    With the option `newest`, `released` also counts overwritten bytes, and `overwritten` counts the
-    bytes that the card overwrote before the program got them. `limits` counts how often the card
-    was told how far it may write. `net_lost` counts the frames of the net device that were not
-    copied to the capture, and that are in no account.
+    Four values are from the status line that the card has last written into host memory: `position`
+    (bytes that the card has written to the ring), `records` (frames written), `lost` (frames lost)
+    and `time_ns` (device time in nanoseconds at which the card wrote the line). `released` counts
+    the bytes that the program has given back. With the option `newest`, `released` also counts
+    overwritten bytes, and `overwritten` counts the bytes that the card overwrote before the program
+    got them. `limits` counts how often the card was told how far it may write. `net_lost` counts
+    the frames of the net device that were not copied to the capture, and that are in no account.
     """
 
     position: int
@@ -203,8 +203,9 @@ class Block:
 
     @property
     def times(self) -> npt.NDArray[np.uint64]:
-        """The time of each frame of the block in ns: device time, unless the card's player kept
-        another.
+        """The time of each frame of the block in ns.
+
+        It is device time, unless the card's player has given the frame its time in a played file.
         """
         return self.packets["time_ns"]
 
@@ -389,8 +390,9 @@ class Capture(WithBlock):
         """Stop the capture and free its ring.
 
         If a NumPy array in the ring still exists, the ring is not freed yet. The next close() or
-        the next capture of the same queue frees it when no such array exists any more. Card.close()
-        lets the ring go with the last array. If the ring was freed, a call does nothing.
+        the next capture of the same queue frees it when no such array exists any more. After
+        Card.close() the ring is freed with the last array. If the ring is freed already, close()
+        does nothing.
         """
         if not self._capture or self._handle.closed:
             return
@@ -531,8 +533,9 @@ class Capture(WithBlock):
 
 
 def _wait_ns(wait: float) -> int:
-    """Return the option `wait`, in seconds, as the library's wait_ns: 0 is CAPTURE_AT_ONCE there.
+    """Convert the option `wait` of a capture from seconds to nanoseconds, rounded up.
 
+    0 becomes CAPTURE_AT_ONCE, with which the library lets the card write records at once.
     Raises ValueError if the time is negative, too long or not finite.
     """
     if wait * 1e9 > CAPTURE_AT_ONCE - 1:

@@ -97,8 +97,9 @@ class Pattern:
 class SlotSide:
     """The state and counts of one stream of the user slot, the place of the user's logic.
 
-    The counts begin with the card's reset and wrap at 2^48. `since` is the device time in seconds
-    at which valid or ready last changed. A stall is a clock cycle with valid and without ready. In
+    The counts begin with the card's reset and wrap at 2^48. `valid` and `ready` are the stream's
+    handshake signals: data moves in a clock cycle with both. `since` is the device time in seconds
+    at which one of them last changed. A stall is a clock cycle with valid and without ready. In
     h2c the user's logic causes the stalls, and in c2h the DMA does.
     """
 
@@ -290,7 +291,7 @@ class Card(WithBlock):
 
     @property
     def slot(self) -> Slot:
-        """A reading of the user slot's state and counts.
+        """A reading of the state and counts of the two streams of the logic in the user slot.
 
         Raises NotOnCard if the card has no slot monitor.
         """
@@ -374,7 +375,7 @@ class Card(WithBlock):
         A new value is for streams that are opened later. An assignment raises LaneboxError if the
         library refuses the value, or if a stream of this card is open.
         """
-        self._handle.plain("features")  # raises ValueError if the card is closed
+        self._handle.plain("features")  # this call raises ValueError if the card is closed
         return self._handle.shape
 
     @ring.setter

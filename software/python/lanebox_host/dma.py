@@ -45,7 +45,7 @@ Slot = TypeVar("Slot")  # type of the elements of a list with one element for ea
 class Options(TypedDict, total=False):
     """The options of a run of the DMA in any direction, each with its default.
 
-    pattern          False; True: the card's pattern generator and checker replace the user slot
+    pattern          False; True: the card's pattern generator and checker replace the user's logic
     interrupt_every  0: number of buffers from one interrupt to the next; 0: 32, or half the ring if
                      that is less
     batch            0: buffers that the library hands to the card together; 0: each by itself
@@ -145,7 +145,8 @@ class Run(WithBlock):
         return self
 
     def _reset(self) -> None:
-        # Copies of the buffers of a c2h packet that have come, while its last buffer has not.
+        # Copies of the data of a c2h packet whose last buffer has not come yet, one copy for each
+        # buffer that has come.
         self._parts: list[bytes] = []
         # For each direction: how many buffers were acquired and how many were released since the
         # start.
@@ -244,8 +245,8 @@ class Run(WithBlock):
     def diagnose(self) -> str:
         """Return sentences of the library about what the run's directions wait for.
 
-        The sentences say how many buffers wait and what the user slot does, as far as that can be
-        known.
+        The sentences say how many buffers wait and what the logic in the user slot does, as far as
+        that can be known.
         """
         text = ctypes.create_string_buffer(WHY_SIZE)
         self._handle.plain("diagnose", self.directions, text, WHY_SIZE)
@@ -272,8 +273,8 @@ class Run(WithBlock):
     def stats(self) -> dict[str, int]:
         """The library's counts of the buffers and interrupts of this card, by name.
 
-        A start clears a direction's counts of buffers. The other counts begin at the last start at
-        which the other direction did not run. The counts can still be read after the run's end,
+        The start of a direction clears its counts of buffers, and if the other direction does not
+        run at that time, all other counts, too. The counts can still be read after the run's end,
         until the next run of this card starts.
         """
         fields = StatsFields()
@@ -434,8 +435,9 @@ class Send(Run):
         """Wait until the card has received all h2c data that was submitted, and the logic in the
         user slot has taken the data.
 
-        With LitePCIe's endpoint the logic may not have taken the last data yet. Raises WaitTimeout
-        if the wait takes longer than `timeout` seconds (None: the option `timeout`).
+        If the card's gateware has LitePCIe's PCIe endpoint and not Lanebox's own (Info.endpoint
+        says which), the logic may not have taken the last data yet when the call returns. Raises
+        WaitTimeout if the wait takes longer than `timeout` seconds (None: the option `timeout`).
         """
         longest = milliseconds(self._timeout if timeout is None else timeout)
         for way in self._ways:

@@ -92,7 +92,7 @@ def main() -> int:
     try:
         with Card(args.device) as card:
             watch(card, args.interval, args.count)
-    except OSError as error:  # an error of the card, or of writing the output
+    except OSError as error:  # the card has failed, or the output cannot be written
         # If the output is a closed pipe, as when `head` has read enough lines, no message is
         # printed. The exit status is 1 all the same.
         if not isinstance(error, BrokenPipeError):

@@ -26,7 +26,7 @@
 #define VARIABLE	"LANEBOX_CAPTURE"
 #define NAME_SIZE	32
 #define DEVICE_SIZE	256
-#define MOST		32u	/* largest number of cards in the list */
+#define MOST		32u	/* largest number of cards that Wireshark is told of */
 #define QUEUE_MARK	"-q"	/* text before the number of a queue in an interface's name */
 /*
  * Option that is added to the name of a simulated board while its queues are counted: wait 2 s at
@@ -299,8 +299,8 @@ static struct request request = {
 };
 
 /*
- * Parse the value of --generate, SIZE[,PERIOD[,COUNT]]. If @text is empty, the generator is not
- * started.
+ * Parse the value of --generate, SIZE[,PERIOD[,COUNT]], the settings of the card's generator of
+ * frames. If @text is empty, the generator is not started.
  */
 static bool option_frames(const struct util_option *option, const char *text)
 {

@@ -31,8 +31,9 @@ bool check_filler(struct walk *walk, const struct block *block)
 		if (block->data[i])
 			return broken(walk, block->offset, "byte %u of a filler is not zero", i);
 	/*
-	 * A filler (block of zeros) closes an MBUF (part of a recording) only behind the file's
-	 * header. The header itself ends with a filler.
+	 * In an MBUF (part of a recording) only more fillers and the seal, its last block, may
+	 * follow a filler (block of zeros). That does not hold for the filler in the file's header,
+	 * which MBUFs follow.
 	 */
 	walk->closing = block->offset >= HEADER_BYTES;
 	return true;
@@ -45,7 +46,7 @@ static bool is_mbuf(uint64_t bytes)
 }
 
 /*
- * Check where a seal ends, which is the last block of an MBUF (part of the ring). The end of the
+ * Check at which offset a seal, the last block of an MBUF (part of the ring), ends. The end of the
  * file's first seal gives the size of an MBUF. All other MBUFs of the file must have the same size.
  */
 static bool check_place(struct walk *walk, const struct block *block)

@@ -26,7 +26,7 @@
 #include "output.h"
 
 #define PAGE		LITEPCIE_CAPTURE_HEADER_BYTES
-/* sleep in ns when no MBUF (part of the ring) is full and not yet given to the disk */
+/* sleep in ns after a look at the ring that has found no MBUF (part of the ring) to write */
 #define NAP_NS		500000
 /*
  * The rate is measured in slices of this many seconds or a little more. The rate of the slowest
@@ -183,7 +183,8 @@ static void end_slice(struct trial *trial, struct slice *slice, double now, doub
 /*
  * Returns the number of bytes that have come into the ring in the first @elapsed seconds of the
  * trial. Bytes for which the ring has no room are not among them, and are counted in trial->lost.
- * Without --rate the result is large enough for one more batch of writes.
+ * Without --rate the bytes come as fast as the disk takes them: the result is one batch of MBUFs
+ * (parts of the ring) more than the bytes whose write was begun.
  */
 static uint64_t come_by(struct trial *trial, double elapsed)
 {

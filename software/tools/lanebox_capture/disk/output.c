@@ -4,7 +4,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* The files of a recording. output.h says what each function promises. */
+/*
+ * Write the captured frames of a recording to files, by write() or io_uring. output.h says what
+ * each function promises.
+ */
 #include "output.h"
 
 #include <errno.h>
@@ -80,7 +83,7 @@ static bool open_path(struct output *output, const char *path)
 	if (output->regular) {
 		output->fd = open(path, flags | O_CREAT | O_EXCL | O_DIRECT, 0666);
 		if (output->fd < 0 && errno == EINVAL) {
-			/* open() may have made the file before it refused O_DIRECT. */
+			/* open() may have made the file before it refused O_DIRECT: delete it. */
 			unlink(path);
 			output->direct = false;
 			tell(output, "%s: this filesystem has no O_DIRECT, so the data goes "
@@ -234,10 +237,10 @@ static bool lose_writes(struct output *output, int error)
 
 /*
  * Recover after a write by io_uring has failed, was short, or could not be handed to the kernel.
- * Wait for all other writes, then write the missing bytes in order by write(), whose error says why
- * if that fails, too. From then on io_uring is not used for the open file, and for no later file if
- * io_uring itself has failed. Returns false if the missing bytes cannot be written, or if the
- * writes cannot be waited for.
+ * Wait for all other writes, then write the missing bytes in order by write(). If write() fails,
+ * too, its error is the one that is reported. The rest of the open file is written without
+ * io_uring. If io_uring itself has failed, later files are written without it as well. Returns
+ * false if the missing bytes cannot be written, or if the writes cannot be waited for.
  */
 static bool recover(struct output *output)
 {
@@ -264,8 +267,9 @@ static bool recover(struct output *output)
 }
 
 /*
- * Returns true if the oldest write that is not counted as written has ended: it has failed or was
- * short. collect() must have been called before, which counts all others.
+ * Returns true if a write by io_uring has failed or was short, and all writes before it are counted
+ * as written. Call this after collect(), which counts the writes in order: if the first write that
+ * it has not counted has ended, that write has failed or was short.
  */
 static bool has_failed(struct output *output)
 {
@@ -298,9 +302,10 @@ static bool settle(struct output *output, unsigned int most)
 #define RESERVED_STEP	((uint64_t)256 << 20)
 
 /*
- * Reserve room on the disk for a file of @end bytes or more. That also makes the file so long: a
- * write that does not change a file's length can go on at the same time as others. If the
- * filesystem cannot reserve room, nothing is reserved, and writes may be slower.
+ * Reserve room on the disk, so that the open file can have @end bytes or more. The file gets its
+ * new length at once, before the bytes are written: a write that does not change a file's length
+ * can go on at the same time as others. If the filesystem refuses, no room is reserved for this
+ * file any more, and its writes may be slower.
  */
 static void reserve(struct output *output, uint64_t end)
 {
@@ -452,8 +457,8 @@ bool output_write(struct output *output, const void *mbuf, size_t bytes)
 	    end_of(output) + bytes > output->most && !output_next(output))
 		return false;
 	/*
-	 * As long as the oldest write of @writes has not ended, no entry is free, even if later
-	 * writes have ended.
+	 * The array output->writes is full. Its entries become free in order, so wait until the
+	 * oldest write has ended, even if later writes have ended before.
 	 */
 	while (output->async && output->next - output->first == OUTPUT_DEPTH)
 		if (!settle(output, output->under_way - 1))

@@ -59,7 +59,8 @@ struct output {
 	const char		*target;	/* path of the folder or file to write to */
 	bool			folder;
 	bool			made;		/* true: output_open() has made the folder */
-	char			stamp[32];	/* beginning of the names of files in a folder */
+	/* date and time, with which the names of the files in a folder begin */
+	char			stamp[32];
 	uint64_t		most;		/* largest size of a file in bytes; 0: no limit */
 	/* aligned page with the bytes with which each file begins */
 	void			*header;
@@ -88,8 +89,8 @@ struct output {
 	/* offset in the open file, in bytes, up to which reserve() has reserved room on the disk */
 	uint64_t		reserved;
 	/*
-	 * false: reserve() reserves no room, as without io_uring or if the filesystem has refused
-	 * that
+	 * false: no room on the disk is reserved for the open file, since it is written without
+	 * io_uring, or since the filesystem has refused to reserve room
 	 */
 	bool			may_reserve;
 	/*
@@ -97,7 +98,8 @@ struct output {
 	 * returned yet
 	 */
 	unsigned int		done;
-	struct output_file	*files;		/* all files so far; @fd is that of the last one */
+	/* all files of the recording so far; @fd is the descriptor of the last one */
+	struct output_file	*files;
 	size_t			count;		/* number of @files */
 	/*
 	 * @note says why the data goes through the page cache, or is empty. @why is the message of

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Writes by io_uring. uring.h says what each function promises. */
+/* Write to files by the kernel's io_uring. uring.h says what each function promises. */
 #include "uring.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Filters in tcpdump's language. filter.h says what each function promises. */
+/* Filter packets by a text in tcpdump's language. filter.h says what each function promises. */
 #include "filter.h"
 
 #include <dlfcn.h>

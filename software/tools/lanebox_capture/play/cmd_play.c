@@ -21,7 +21,7 @@
 struct playing {
 	struct play		play;
 	/*
-	 * the recording of what the card captures meanwhile; recording.target is NULL without
+	 * the recording of what the card captures while it plays; recording.target is NULL without
 	 * --record
 	 */
 	struct recording	recording;
@@ -256,8 +256,8 @@ static bool play_recorded(struct util *util, struct playing *playing, int *rc)
 
 	recording->play = &playing->play;
 	/*
-	 * At the pace --fast no frame must leave at a certain time, so frames can wait for room in
-	 * the ring.
+	 * With --fast the frames have no times at which they must leave the card. So a frame can
+	 * wait until the ring has room for it, and the recording loses none.
 	 */
 	recording->config.lossless = playing->play.settings.pace == LITEPCIE_PACE_FAST;
 	*rc = litepcie_capture_open(util->dev, &recording->config, &recording->capture);

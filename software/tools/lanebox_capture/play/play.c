@@ -179,7 +179,7 @@ int play_begin(struct util *util, struct play *play)
 	}
 	/*
 	 * If the stream of h2c or the thread cannot be started, the player is stopped, so that the
-	 * user slot gets the data of h2c again.
+	 * data of h2c goes to the user's logic in the card again.
 	 */
 	if (rc < 0) {
 		litepcie_stream_close(play->h2c);

@@ -56,7 +56,7 @@ struct play {
 /*
  * Start the card's player, the stream of h2c (from the host to the card) and the thread. Returns 0
  * or -errno. If the stream or the thread cannot be started, the player is stopped again, so that
- * the user slot gets the data of h2c.
+ * the data of h2c goes to the user's logic in the card.
  */
 int play_begin(struct util *util, struct play *play);
 

@@ -251,9 +251,9 @@ static bool look_at_interface(struct source *source, const uint8_t *block, uint3
 }
 
 /*
- * Check an Enhanced Packet Block of @length bytes by the rules of the card's player and of pcapng,
- * and without source->any_port that its interface is a port of the card. Returns false with a
- * message in source->why if a rule is broken.
+ * Check an Enhanced Packet Block of @length bytes by the rules of the card's player and of pcapng.
+ * Unless source->any_port is true, the number of the packet's interface must also be that of a port
+ * of the card. Returns false with a message in source->why if a rule is broken.
  */
 static bool look_at_packet(struct source *source, const uint8_t *block, uint32_t length)
 {

@@ -111,9 +111,9 @@ size_t source_take(struct source *source, uint8_t *to, size_t room);
 void source_close(struct source *source);
 
 /*
- * Write a block of padding to @to, which the player skips: the length of a stream of @bytes and
- * then this block is a multiple of 32 bytes, the card's beat. Returns the size of the block, 43
- * bytes at most, or 0 if no block is needed.
+ * Write to @to the block of padding that must follow the files. The player skips it. The files have
+ * @bytes, and with the block they have a multiple of 32 bytes, the unit in which the card takes
+ * data (a beat). Returns the size of the block, 43 bytes at most, or 0 if no block is needed.
  */
 size_t source_padding(uint64_t bytes, uint8_t *to);
 

@@ -4,7 +4,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* The files of a recording in several folders. deal.h says what each function promises. */
+/*
+ * Distribute the captured frames of a recording over files in several folders. deal.h says what
+ * each function promises.
+ */
 #include "deal.h"
 
 #include <stdio.h>
@@ -224,8 +227,9 @@ static bool settle_folder(struct deal_folder *folder, unsigned int most)
 /*
  * Take one MBUF (part of the ring) and begin to write it. deal->lock is released during the write.
  * If the folder then has deal->share MBUFs that are not counted as written, wait until at most half
- * as many writes are under way. If the oldest write is not among those that have ended, still no
- * MBUF can be counted: then wait for all writes. Returns false after a failure of the folder.
+ * as many of its writes have not ended. MBUFs are counted in the order of their writes. So if the
+ * oldest write has not ended, none is counted yet: then wait for all writes. Returns false after a
+ * failure of the folder.
  */
 static bool write_one(struct deal_folder *folder)
 {

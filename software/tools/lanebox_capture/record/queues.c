@@ -4,7 +4,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* The queues of a recording. queues.h says what each function promises. */
+/*
+ * Parse the options about the card's capture queues, and open a capture for each queue that is to
+ * be recorded. queues.h says what each function promises.
+ */
 #include "queues.h"
 
 #include <errno.h>

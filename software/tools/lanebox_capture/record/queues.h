@@ -5,10 +5,10 @@
  */
 
 /*
- * The queues of a recording: the options that are about queues, and the queues' captures. These
- * functions run in the program's first thread, before and after the recording: record() makes the
- * other threads. record() closes the captures. If record() is not called, or a setting was refused,
- * litepcie_close() closes them. queues_free() frees everything else.
+ * Parse the options about the card's capture queues, and open a capture for each queue that is to
+ * be recorded. These functions run in the program's first thread, before and after record(), which
+ * makes the other threads. record() closes the captures. If record() is not called, or a setting
+ * was refused, litepcie_close() closes them. queues_free() frees everything else.
  */
 #ifndef LANEBOX_CAPTURE_QUEUES_H
 #define LANEBOX_CAPTURE_QUEUES_H

@@ -41,8 +41,8 @@
 /*
  * The recorder waits so long, in seconds without any progress, for the last frame of a stopped
  * generator. Progress is data from the ring of the first queue, or an MBUF (part of the ring) of
- * any queue that is still being written. If there is none, the frame probably waits for a queue
- * that no program records.
+ * any queue that is still being written. Without progress the frame probably waits for a queue that
+ * no program records.
  */
 #define STUCK_S		1.0
 /* least time in seconds between two checks whether the generator or the player has ended */
@@ -137,9 +137,9 @@ static bool rest(struct util *util, struct recording *recording)
 }
 
 /*
- * Begin to write the MBUF (part of the ring) that ends with @span, and store a span of this whole
- * MBUF in @last. At the first call the address of the ring is computed from the address and the
- * number of the MBUF. Returns false after a failure.
+ * Begin to write the MBUF (part of the ring) that ends with the data of @span, and let @last
+ * describe this whole MBUF. At the first call the address of the ring is computed from the address
+ * and the number of the MBUF. Returns false after a failure.
  */
 static bool write_mbuf(struct util *util, struct recording *recording,
 		       const struct litepcie_span *span, struct litepcie_span *last)
@@ -159,11 +159,11 @@ static bool write_mbuf(struct util *util, struct recording *recording,
 }
 
 /*
- * Take the next data from the ring into @span. If the ring has no data and @waits is true, sleep
- * and try once more. If @span ends an MBUF (part of the ring), begin to write that MBUF, store its
- * span in @last, and give the MBUFs that are already in the files back to the card. Returns 1 if
- * there is data; 0 if no data came in time, a signal came or the capture has ended
- * (recording->over); -1 after a failure.
+ * Find the next data in the ring, and let @span describe it (address, size, MBUF). If the ring has
+ * no data and @waits is true, sleep and try once more. If the data ends an MBUF (part of the ring),
+ * begin to write that MBUF, let @last describe it, and give the MBUFs that are already in the files
+ * back to the card. Returns 1 if there is data; 0 if no data came in time, a signal came or the
+ * capture has ended (recording->over); -1 after a failure.
  */
 static int take(struct util *util, struct recording *recording, struct litepcie_span *span,
 		struct litepcie_span *last, bool waits)
@@ -198,10 +198,11 @@ static int take(struct util *util, struct recording *recording, struct litepcie_
 /* The end of a recording ---------------------------------------------------------------------- */
 
 /*
- * Without a player, ask the generator if it has a count of frames to make, and store the number of
- * frames that it has made in recording->made. Returns true if the player's thread has ended.
- * Without a player, returns true if the generator has made its count of frames, or cannot be asked,
- * which is noted. Returns false in all other cases.
+ * Returns true if no more frames come from the recording's player or generator. If the recording
+ * has a player, that is so when the player's thread has ended. Otherwise, if the generator is to
+ * make a certain number of frames, store how many it has made in recording->made, and return true
+ * if it has made all. Also return true if the generator cannot be asked, which is noted as a
+ * failure. Returns false in all other cases.
  */
 static bool has_ended(struct util *util, struct recording *recording)
 {
@@ -458,7 +459,7 @@ static void *work(void *of)
 	struct util *util = recording->util;
 
 	while (sem_wait(&recording->gate) < 0)
-		;	/* sem_wait() fails when a signal comes */
+		;	/* a signal ends sem_wait(), which is then called again */
 	if (recording->called_off)
 		return NULL;
 	if (recording->pinned)

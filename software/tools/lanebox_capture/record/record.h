@@ -62,8 +62,8 @@ struct recording {
 	/* The members from here on are state and results of the recording. */
 	struct litepcie_capture		*capture;
 	/*
-	 * the recording's files; with several folders @deal has the files, and @output.why is still
-	 * used
+	 * The recording's files are those of @output, or with several folders those of @deal. Then
+	 * only @output.why is used of @output, for an error message.
 	 */
 	struct output			output;
 	struct deal			deal;
