@@ -5,8 +5,8 @@
  */
 
 /*
- * The command dump: print registers with their values, or a range of a BAR, as bytes in the text
- * and as 32-bit words in JSON.
+ * The command dump: print registers with their values, or the data in a range of a BAR. The text
+ * shows that data as bytes, JSON as 32-bit words.
  */
 #include <ctype.h>
 #include <errno.h>

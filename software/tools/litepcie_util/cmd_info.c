@@ -16,13 +16,13 @@ struct info {
 	uint64_t			ticks;
 	struct litepcie_card		card;
 	/*
-	 * entries of the capability table for the card's first two memories; an entry of size 0
-	 * stands for a memory that the card does not have
+	 * entries for the card's first two memories in the capability table, by which the card
+	 * lists the blocks of its gateware; size 0: the card has no such memory
 	 */
 	struct litepcie_block		memory[2];
 	/*
-	 * numbers of the interrupt causes of h2c and c2h of the first DMA channel, and of the
-	 * user's logic; -1: the capability table names no such cause
+	 * numbers of three interrupt causes: h2c and c2h of the first DMA channel, and the user's
+	 * logic; -1: the capability table names no such cause
 	 */
 	int64_t				h2c_cause, c2h_cause, user_cause;
 };

@@ -30,7 +30,10 @@ static struct place {
 	uint64_t	value;
 } place;
 
-/* Print the value that peek has read. JSON also has the value that poke has written. */
+/*
+ * Print what peek has read, as text or JSON. For poke the text is empty, and JSON has the value
+ * that was written.
+ */
 static void print(const struct emit *out, const void *result)
 {
 	const char *format = place.size == 4 ? "0x%08llx\n" : "0x%016llx\n";

@@ -53,8 +53,8 @@ struct rate {
 	struct limit	limit;			/* limit of the rate in GB/s, and what sets it */
 	uint64_t	cycles;
 	/*
-	 * number of those clock cycles in which the card had a beat for the stream RQ (its requests
-	 * to the PCIe hard block), and the hard block held tready low
+	 * number of clock cycles, out of @cycles, in which the card had a beat for the stream RQ
+	 * (its requests to the PCIe hard block), and the hard block held tready low
 	 */
 	uint64_t	rq_stalls;
 };
@@ -112,8 +112,8 @@ void rates_measure_way(struct rates *rates, enum rates_way way, const struct rat
 
 /*
  * Compute into @rate the rate of the part of @run that lies in @window, and its limit. In duplex
- * the rate is that of the slower direction. If @way is h2c alone, rates->reads gets the measured
- * round trip and size of completions before.
+ * the rate is that of the slower direction. If @way is h2c alone, the round trip of reads and the
+ * size of completions are first taken from the run into rates->reads, on which the limit depends.
  */
 void rates_of_stretch(struct rates *rates, enum rates_way way, const struct dma_run *run,
 		      const struct dma_window *window, struct rate *rate);

@@ -83,7 +83,8 @@ struct command {
 	 * line "example:" or "examples:".
 	 */
 	const char *usage, *about, *examples;
-	const struct util_option *options;	/* NULL: the command has no option but --help */
+	/* table of the command's options; NULL: it has none but --help */
+	const struct util_option *options;
 	/*
 	 * least and largest number of arguments that are no options; @takes says what they are, in
 	 * the error message "COMMAND takes ..."
@@ -108,8 +109,9 @@ extern const struct command cmd_console, cmd_dma_bench, cmd_dma_test, cmd_doctor
 int util_load_csr(struct util *util, const char *option);
 
 /*
- * Open the card util->device as util->dev, and read the conditions of its link. Returns false if
- * the card cannot be opened or its conditions cannot be read. The failure is then noted.
+ * Open the card util->device as util->dev, and read util->conditions: MPS, MRRS and the state of
+ * the card's PCIe link. Returns false and notes a failure if the card cannot be opened or the
+ * conditions cannot be read.
  */
 bool util_open(struct util *util);
 
@@ -134,7 +136,10 @@ void util_check(struct util *util, int rc, const char *doing);
 int util_emit(struct util *util, const void *result,
 	      void (*print)(const struct emit *emit, const void *result));
 
-/* Returns true if the card's capability table has a block of @type, LITEPCIE_BLOCK_.... */
+/*
+ * Returns true if the card's gateware has a block of @type, LITEPCIE_BLOCK_..., by its capability
+ * table, which lists the blocks.
+ */
 bool util_has_block(struct litepcie *dev, unsigned int type);
 
 /*
@@ -222,7 +227,8 @@ bool util_interrupted(void);
 
 /* The command line of a program --------------------------------------------------------------- */
 
-#define PROGRAM_DEVICE	"/dev/litepcie0"	/* the card if the command line names none */
+/* device that is opened if the command line names none */
+#define PROGRAM_DEVICE	"/dev/litepcie0"
 
 struct program {
 	const char			*name;

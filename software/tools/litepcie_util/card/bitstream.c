@@ -114,9 +114,9 @@ static size_t synchronise(const struct bitstream *bitstream)
 }
 
 /*
- * If @reg, a configuration register to which the bitstream writes @value, is that of the part's
- * IDCODE or of the user id, store @value in @bitstream. Returns true if the write is the command
- * DESYNC, which ends a configuration.
+ * The bitstream writes @value to the configuration register @reg. If this is the register IDCODE,
+ * which names the part, or the register of the user id, store @value in @bitstream. Returns true if
+ * the write is the command DESYNC, which ends a configuration.
  */
 static bool take_write(struct bitstream *bitstream, unsigned int reg, uint32_t value)
 {

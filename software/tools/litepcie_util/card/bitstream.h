@@ -7,7 +7,9 @@
 /*
  * Read a bitstream of an UltraScale+ part, a .bit or .bin file, and check that it is complete and
  * says for which part it is.
- * bringup/bitstream.py checks bitstreams for JTAG, and has the numbers of the format.
+ *
+ * bringup/bitstream.py makes the same check before JTAG loads a bitstream. It also generates
+ * bitstream_format.h, the numbers of the format.
  */
 #ifndef LITEPCIE_UTIL_BITSTREAM_H
 #define LITEPCIE_UTIL_BITSTREAM_H

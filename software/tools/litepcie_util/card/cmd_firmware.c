@@ -70,8 +70,8 @@ static bool is_image(struct util *util, const char *name, const uint8_t *image, 
 }
 
 /*
- * Read the file @name into @image, but at most IMAGE_MOST + 1 bytes, and store their number in
- * *@bytes. With one byte more than an image may have, is_image() sees that a file is too long.
+ * Read the file @name into @image, and store the number of bytes in *@bytes. At most IMAGE_MOST + 1
+ * bytes are read: one more than an image may have, so that is_image() sees if the file is too long.
  * Returns false and notes a failure if the file cannot be read.
  */
 static bool read_file(struct util *util, const char *name, uint8_t *image, size_t *bytes)

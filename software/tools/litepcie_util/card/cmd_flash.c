@@ -6,13 +6,16 @@
 
 /*
  * The command flash: show and read the card's configuration flash, and write the application's
- * image into it.
+ * image into it. An image is a bitstream for the FPGA. The flash has two: the application, which
+ * the FPGA starts when it is powered on, and the golden image, which the FPGA starts if no
+ * application starts.
  *
- * An image without its synchronisation word does not start. So this word of the old image, if it is
- * in the first page as in every image that this command writes, is destroyed before anything is
- * erased. The word of the new image is written last, when all other bytes have been compared. While
- * `flash write` is at work, the flash thus has a complete application or none that starts. Without
- * such an application the FPGA starts the golden image when it is powered on.
+ * An image starts only if it has its synchronisation word. So `flash write` destroys this word of
+ * the old application before it erases anything, and writes the word of the new one last, when it
+ * has compared all other bytes. Until then no application in the flash starts, so a write that is
+ * cut short leaves a card that starts the golden image. The word of the old application is
+ * destroyed only if it begins in the first page of the image, as in every image that this command
+ * writes.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -33,9 +36,9 @@ struct work {
 	const char		*verb;
 	const char		*file;
 	/*
-	 * address in the flash and number of the bytes that are read, written or compared. The
-	 * options --address and --bytes, which only `flash read` takes, set them; UINT64_MAX and 0
-	 * mean that the option is not given
+	 * address in the flash of the first byte that is read, written or compared, and number of
+	 * these bytes. The options --address and --bytes, which only `flash read` takes, set them;
+	 * UINT64_MAX and 0 mean that the option is not given
 	 */
 	uint64_t		address;
 	uint64_t		bytes;
@@ -72,7 +75,10 @@ static void print_work(const struct emit *out, const struct work *work)
 		emit_text(out, "  user id of the image 0x%08x\n", work->image.user_id);
 }
 
-/* Print the result of a verb. JSON has the keys of all verbs, the text the values of this verb. */
+/*
+ * Print the result of `flash info`, `read`, `write` or `verify`. JSON has the same keys for all
+ * four. The text has only the values of the one that was called.
+ */
 static void print(const struct emit *out, const void *result)
 {
 	const struct work *work = result;
@@ -125,8 +131,8 @@ static bool take_image(struct util *util, struct work *work)
 		return false;
 	}
 	/*
-	 * end_old_image() and the command reboot find only a synchronisation word that begins in
-	 * the first page of an image.
+	 * The next `flash write`, in end_old_image(), and the command reboot look for a
+	 * synchronisation word that begins in the first page of the image, and find no other.
 	 */
 	if (work->image.sync + FLASH_SYNC_BYTES > LITEPCIE_FLASH_PAGE_BYTES) {
 		util_fail(util, "%s: its synchronisation word is at byte %zu of the configuration, and "
@@ -376,9 +382,9 @@ static const struct util_option options[] = {
 };
 
 /*
- * Take the verb of the command flash and the file from the command line. *@verb becomes the index
- * of the verb in verbs. Returns -1 if the arguments are correct, otherwise the exit status of the
- * program.
+ * Take from the command line the verb, which is info, read, write or verify, and the name of the
+ * file. *@verb becomes the index of the verb in the table verbs. Returns -1 if the arguments are
+ * correct, otherwise the exit status of the program.
  */
 static int take_words(struct util *util, size_t *verb)
 {

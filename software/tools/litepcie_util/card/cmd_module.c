@@ -26,7 +26,10 @@ struct cage {
 };
 
 struct modules {
-	/* true: the cage is to be read and printed; it is asked for, and the gateware has it */
+	/*
+	 * true: the module in this cage is to be read and printed: the command line names this cage
+	 * or none, and the gateware can read it
+	 */
 	bool		wanted[CAGES];
 	bool		absent[CAGES];	/* true: no module is in the cage */
 	struct cage	cage[CAGES];

@@ -78,9 +78,9 @@ static bool prepare(struct util *util, struct reboot *reboot)
 
 /*
  * Returns false and notes a failure if no synchronisation word begins in the first page of the
- * application's image in the flash, or if the flash cannot be read. An FPGA that has fallen back to
- * its golden image has no watchdog until the next image starts, so without such a word a reboot
- * could end in a search of the flash for ever.
+ * application's image in the flash, or if the flash cannot be read. Without such a word a reboot
+ * could leave the FPGA searching the flash for ever: an FPGA that has fallen back to its golden
+ * image has no watchdog until the next image starts.
  */
 static bool application_begins(struct util *util)
 {
@@ -122,8 +122,9 @@ static bool tell(struct util *util, struct reboot *reboot)
 	litepcie_card(util->dev, &card);
 	memcpy(reboot->before, card.digest, sizeof(reboot->before));
 	/*
-	 * With 32-bit addresses the FPGA may skip up to 255 bytes. So the address given to it is
-	 * LITEPCIE_FLASH_SPARE bytes before the image, where the flash is to be erased.
+	 * The FPGA's register WBSTAR has the address of the image without its lowest 8 bits, for
+	 * which the FPGA may take any value. So WBSTAR gets the address LITEPCIE_FLASH_SPARE bytes
+	 * before the image, and the bytes between are never programmed.
 	 */
 	page = (flash.parameter[LITEPCIE_FLASH_APPLICATION] - LITEPCIE_FLASH_SPARE) / WBSTAR_UNIT;
 	rc = litepcie_writel(util->dev, block.offset + block.parameter[LITEPCIE_REBOOT_ADDRESS],

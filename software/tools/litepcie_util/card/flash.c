@@ -313,7 +313,10 @@ bool flash_read(struct flash *flash, uint32_t address, uint8_t *data, size_t siz
 
 bool flash_crc(struct flash *flash, uint32_t address, uint32_t size, bool pairs, uint32_t *crc)
 {
-	/* With READ_PAIRS the data leaves the flash on two lines, in half the time. */
+	/*
+	 * The flash sends data on two lines for the opcode READ_PAIRS, and on one line, in twice
+	 * the time, for READ_FAST.
+	 */
 	uint32_t opcode = pairs ? LITEPCIE_FLASH_OPCODE_READ_PAIRS : LITEPCIE_FLASH_OPCODE_READ_FAST;
 
 	return set_length(flash, size) && command(flash, opcode, address, FLASH_READ) &&

@@ -16,8 +16,9 @@
 #define WORD		4u
 #define NAP_NS		100000L
 /*
- * Longest wait in seconds of management_wait(). A card takes milliseconds for three starts of its
- * CPU without a heartbeat, and a simulated card takes up to a minute.
+ * Longest wait in seconds of management_wait(). A CPU whose firmware gives no heartbeat (sign of
+ * life) is started three times before the card leaves it in reset. That takes a card milliseconds,
+ * and a simulated card up to a minute.
  */
 #define PATIENCE_S	90
 

@@ -26,7 +26,10 @@ struct management {
 struct management_status {
 	unsigned int	state;		/* state of the CPU: one of LITEPCIE_CPU_STATE_... */
 	bool		awake;		/* true: the CPU runs code and does not sleep */
-	/* number of the CPU's last starts, one after the other, that gave no heartbeat */
+	/*
+	 * number of starts of the CPU in a row, up to the last one, in which its firmware gave no
+	 * heartbeat (sign of life)
+	 */
 	unsigned int	failures;
 };
 
@@ -43,8 +46,8 @@ const char *management_state(unsigned int state);
 
 /*
  * Wait until the card has checked the CPU's image, and the CPU sleeps or does not run. @status gets
- * the last state. The wait also ends after 90 s and with Ctrl-C, and the function then returns
- * true, too. So the caller must check @status.
+ * the last state. Returns false if the state cannot be read. After 90 s or Ctrl-C the wait ends,
+ * too, with the result true. So the caller must check @status.
  */
 bool management_wait(struct management *cpu, struct management_status *status);
 

@@ -35,8 +35,8 @@ static uint64_t field(uint64_t value, unsigned int offset, unsigned int size)
 	field(value, LITEPCIE_MODULE0_STATUS_##name##_OFFSET, LITEPCIE_MODULE0_STATUS_##name##_SIZE)
 
 /*
- * Write *@value to the register @name of the card's block for cage @cage, or read the register into
- * *@value. Returns 0 or -errno.
+ * Write *@value to the register @name of the gateware's block that reads the module in cage @cage,
+ * or read the register into *@value. Returns 0 or -errno.
  */
 static int access_register(struct util *util, unsigned int cage, const char *name, uint64_t *value,
 			   bool write)

@@ -5,9 +5,10 @@
  */
 
 /*
- * The command dma_bench: measure the rates of DMA of c2h, h2c and both at once (duplex), and print
- * each with its limit and with the name of what binds the rate: the limit's cause if the limit is
- * reached, otherwise the host, or with --slot the user slot.
+ * The command dma_bench: measure the rates of DMA of c2h, h2c and both at once (duplex). Print each
+ * rate with its limit, and with what holds the rate down: the cause of the limit if the limit is
+ * reached, otherwise the host. With --slot, which measures through the user's logic in the card's
+ * user slot, it may also be that logic.
  */
 #include <stdlib.h>
 

@@ -51,9 +51,9 @@ static uint64_t h2c_checked(const struct dma_run *run)
 }
 
 /*
- * Print the values that c2h and h2c both have. @bytes is the amount of data in bytes that was moved
- * in the measured window, @moved the amount in the whole run, and @checked the amount that was
- * compared.
+ * Print the values of one direction, @name, that dma_test prints for c2h and h2c alike. @bytes is
+ * the amount of data in bytes that was moved in the measured window, @moved the amount in the whole
+ * run, and @checked the amount that was compared.
  */
 static void print_rates(const struct emit *out, const struct dma_run *run, const char *name,
 			uint64_t bytes, uint64_t moved, uint64_t checked)
@@ -185,9 +185,9 @@ static void print(const struct emit *out, const void *data)
 /* The command dma_test ------------------------------------------------------------------------ */
 
 /*
- * Set how many buffers each direction moves. With a duration and no size that is DMA_NO_END. The
- * run moves whole buffers only, so the size is rounded up. The JSON output of dma_test has the
- * rounded size.
+ * Set how many buffers each direction moves: the size in whole buffers, rounded up, or no limit
+ * (DMA_NO_END) if only a duration is given. If neither is given, the size is DEFAULT_SIZE.
+ * result.size, which the JSON output shows, becomes the rounded size.
  */
 static void set_targets(void)
 {

@@ -9,9 +9,9 @@
  * compares them with their limits.
  *
  * dma_bench_interval.c prints a line for each interval of a run (--interval), dma_bench_sweep.c
- * measures by size of transfer (--sweep), and dma_bench_slot.c measures through the logic in the
- * user slot (--slot). dma_bench_rate.c prints a rate for all of them, except in the lines of text
- * of --interval.
+ * measures by size of transfer (--sweep), and dma_bench_slot.c measures through the user's logic in
+ * the card's user slot (--slot). dma_bench_rate.c prints a rate for all of them, except in the
+ * lines of text of --interval.
  */
 #ifndef LITEPCIE_UTIL_DMA_BENCH_H
 #define LITEPCIE_UTIL_DMA_BENCH_H
@@ -53,7 +53,7 @@ struct bench_slot {
 	bool		wanted;		/* true: the command line asks for this measurement */
 	/*
 	 * rate of the DMA run; not valid if the run failed or ended before its measurement, or if
-	 * in duplex the logic sent no data
+	 * in duplex the user's logic sent no data
 	 */
 	struct rate	rate;
 	enum limit_binds binds;
@@ -89,8 +89,8 @@ void bench_sweep_emit(const struct emit *out, const struct rates *rates,
 
 /*
  * Measure those of c2h, h2c and duplex that plan->ways names, or all three if it is 0, through the
- * logic in the user slot. A measurement ends after plan->bytes in the direction that is ahead.
- * Failures are noted in rates->util.
+ * logic in the user slot. A measurement ends after plan->bytes in the direction that has moved more
+ * data. Failures are noted in rates->util.
  */
 void bench_slot(struct rates *rates, const struct rates_plan *plan,
 		struct bench_slot found[RATES_WAYS]);

@@ -5,11 +5,11 @@
  */
 
 /*
- * dma_bench --slot: measure the rates through the logic in the user slot.
+ * dma_bench --slot: measure the rates of DMA through the user's logic in the card's user slot.
  *
  * The logic may change, drop or add data. So no data is compared, and a run does not wait long for
- * data that may never come: if the direction that is ahead finishes no buffer for SILENT_S seconds,
- * the run ends, and the library's diagnosis of the streams is reported.
+ * data that may never come: if for SILENT_S seconds no buffer is finished in the direction that has
+ * finished more, the run ends, and the library's diagnosis of the streams is reported.
  */
 #include <math.h>
 #include <string.h>
@@ -18,11 +18,11 @@
 
 /* longest wait for the card in ms, before progress and Ctrl-C are checked again */
 #define WAIT_MS		100
-/* seconds without a finished buffer in the direction that is ahead, after which a run ends */
+/* a run ends if the direction that has finished more buffers finishes none for this many seconds */
 #define SILENT_S	1.0
 /*
- * largest fraction of the clock cycles in which the user slot's logic may hold the data up without
- * a report
+ * If the user slot's logic holds the data up in more than this fraction of the clock cycles, the
+ * output says so.
  */
 #define NOTED		0.005
 
@@ -69,8 +69,8 @@ static int pump(const struct dma_run *run)
 }
 
 /*
- * Returns the number of buffers that are done in the direction that is ahead. The other direction
- * does not count, since the logic may move nothing in it.
+ * Returns the number of finished buffers of h2c or of c2h, whichever is larger. The other direction
+ * does not count, since the user's logic may move nothing in it.
  */
 static uint64_t moved(const struct dma_run *run)
 {
@@ -93,10 +93,11 @@ static int read_end(struct litepcie *dev, const struct stretch *stretch,
 }
 
 /*
- * Move buffers until @stretch and run->window are measured. The measurement begins after one ring
- * of buffers in the direction that is ahead, and ends run->h2c.target buffers later. Returns 0 or
- * -errno. After Ctrl-C, or if no buffer of that direction is finished for SILENT_S seconds,
- * run->window.closed stays false, and the result may still be 0.
+ * Move buffers until the measured window is over. It begins when the direction that has finished
+ * more buffers has finished as many as a ring has, and ends when it has finished run->h2c.target
+ * more. run->window gets the card's counters at both ends, and @stretch those of the user slot's
+ * monitor. Returns 0 or -errno. After Ctrl-C, or if that direction finishes none for SILENT_S
+ * seconds, run->window.closed stays false, and the result may still be 0.
  */
 static int run_stretch(struct dma_run *run, struct stretch *stretch)
 {
@@ -129,7 +130,10 @@ static int run_stretch(struct dma_run *run, struct stretch *stretch)
 
 /* Evaluation of a run ------------------------------------------------------------------------- */
 
-/* Returns how far a counter of the slot's monitor, which wraps at 2^48, has counted on. */
+/*
+ * Returns by how much a counter of the user slot's monitor has grown from the reading @from to the
+ * reading @to. The counter wraps at 2^48.
+ */
 static double counted(uint64_t from, uint64_t to)
 {
 	return (double)((to - from) & ((UINT64_C(1) << 48) - 1));
@@ -196,7 +200,7 @@ static void judge(struct rates *rates, enum rates_way way, const struct dma_run 
 
 	rates_of_stretch(rates, way, run, &run->window, &found->rate);
 	if (way == RATES_DUPLEX && sent <= 0)
-		/* The logic sent no data, so the row for duplex has no rate. */
+		/* The user's logic sent no data, so the row for duplex has no rate. */
 		found->rate.valid = false;
 	if (fabs(sent - 1) > BENCH_UNEVEN)
 		set_uneven(rates, run, sent, &found->rate);

@@ -8,8 +8,9 @@
  * dma_bench --sweep: measure transfers of 64 bytes to 64 KiB to the card and back, through the
  * DMA's loopback, or through the user's logic with litepcie_util's option -e.
  *
- * A transfer of less than LITEPCIE_BUFFER_LEAST bytes (4 KiB) is a packet, and only a card with
- * records can send packets. Any other transfer is one buffer of that size.
+ * A transfer of less than LITEPCIE_BUFFER_LEAST bytes (4 KiB) is a packet, and any other transfer
+ * is one buffer of that size. Only a card with records can send packets: a record, which the card
+ * writes to host memory, says how many bytes of a c2h buffer are in use.
  */
 #include <math.h>
 

@@ -24,8 +24,8 @@ static uint64_t random_word(uint64_t seed, uint64_t index)
 }
 
 /*
- * Returns 8 bytes of the test data of all DMA buffers, one behind the other: the dwords 2 * @index
- * and 2 * @index + 1, counted from 0.
+ * The test data of all DMA buffers, one behind the other, is a sequence of dwords that are counted
+ * from 0. Returns the dwords 2 * @index and 2 * @index + 1 of this sequence.
  */
 static uint64_t word_of(const struct dma_data *data, uint64_t index)
 {

@@ -44,9 +44,9 @@ static int fill(struct dma_run *run, const struct litepcie_buffer *buffer)
 }
 
 /*
- * Compare a c2h buffer with the test data of its number. Wrong data is counted in @run, and the
- * function returns 0. It notes a failure and returns -EBADMSG if a packet has another length than
- * the one sent.
+ * Compare a c2h buffer with the test data that belongs to the buffer's number in the run. Wrong
+ * data is counted in @run, and the result is still 0. If packets are sent, and the buffer's packet
+ * has another length than the one sent, a failure is noted, and the result is -EBADMSG.
  */
 static int check(struct dma_run *run, const struct litepcie_buffer *buffer)
 {
@@ -116,9 +116,10 @@ static int pass(struct dma_run *run, struct dma_direction *direction)
 
 /*
  * Returns true if the loop need not wait for h2c any more, since all buffers are submitted and the
- * card has fetched all but the last. LitePCIe's endpoint does not report the last buffer before
- * litepcie_stream_drain(). If h2c is not active, or in loopback, the result is always true: a
- * buffer that has come back as c2h has been fetched before.
+ * card has fetched all but the last. The last one does not count, since a card with LitePCIe's
+ * endpoint in place of Lanebox's reports it only in litepcie_stream_drain(). If h2c is not active,
+ * or in loopback, the result is always true: a buffer that has come back as c2h has been fetched
+ * before.
  */
 static bool h2c_finished(const struct dma_run *run)
 {

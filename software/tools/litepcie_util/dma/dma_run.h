@@ -221,10 +221,11 @@ uint64_t dma_window_cycles(const struct dma_window *window);
 uint64_t dma_window_h2c_bytes(const struct dma_window *window);
 
 /*
- * Returns the bytes of c2h data in the window. A card with records writes its records and status
- * lines through the same stream (RQ) as the data. If window->open is true, the most bytes that
- * these can have are subtracted, and the result is a lower bound. If it is false, the result with
- * such a card is the data of all c2h buffers in run->stats, which dma_run() sets at its end.
+ * Returns the bytes of c2h data in the window. The card counts what it writes to host memory. In a
+ * card with records that includes, besides the data, records and status lines, by which the card
+ * tells the host which buffers are finished. If window->open is true, the most bytes that these can
+ * have are subtracted, and the result is a lower bound. If it is false, the result with such a card
+ * is the data of all c2h buffers in run->stats, which dma_run() sets at its end.
  */
 uint64_t dma_window_c2h_bytes(const struct dma_run *run, const struct dma_window *window);
 

@@ -8,12 +8,12 @@
  * The measured window of a run is the difference of two snapshots of the card's counters. A
  * snapshot is taken at one clock edge of the card, and its time is device time.
  *
- * A run of LONG_RUN rings of buffers or more, or without a target, is measured in its steady state.
- * That begins when the first ring of buffers is done in all active directions. It ends END_MARGIN
- * buffers, or half a ring if that is less, before the target of the direction that comes there
- * first, since the card might soon have no more buffers. If the duration is over before, it ends
- * then. A shorter run, or one that ends before its first ring is done, is measured as a whole, and
- * window->open stays false.
+ * In a run of LONG_RUN rings of buffers or more, or without a target, the window is the steady
+ * state. It begins when the first ring of buffers is done in all active directions. It ends when
+ * the first of the directions is END_MARGIN buffers, or half a ring if that is less, before its
+ * target, since the card might soon have no more buffers. If the duration of the run is over before
+ * that, the window ends then. In a shorter run, and in one that ends before its first ring is done,
+ * the window is the whole run, and window->open stays false.
  */
 #include "dma_run.h"
 
@@ -102,11 +102,12 @@ uint64_t dma_window_h2c_bytes(const struct dma_window *window)
 }
 
 /*
- * Returns the bytes of c2h data in the window. Of a card without records it is the payload of all
- * writes (stream RQ). A card with records writes these and status lines as well. If window->open is
- * true, one record for each buffer and the largest number of status lines that the card can have
- * written are subtracted, which gives a lower bound. Otherwise the result is the data of the c2h
- * buffers that are done in run->stats.
+ * Returns the bytes of c2h data in the window. For a card without records this is the payload of
+ * all its writes to host memory (stream RQ). A card with records also writes records and status
+ * lines, by which it tells the host which buffers are finished. If window->open is true, one record
+ * for each buffer and the largest number of status lines that the card can have written are
+ * subtracted, which gives a lower bound. If it is false, the result with such a card is the data of
+ * the c2h buffers that are done in run->stats.
  */
 uint64_t dma_window_c2h_bytes(const struct dma_run *run, const struct dma_window *window)
 {

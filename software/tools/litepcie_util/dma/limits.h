@@ -33,7 +33,7 @@ struct limit {
 	enum limit_binds	binds;
 };
 
-/* Returns the words for @binds that the text and the JSON output show. */
+/* Returns the words for the cause @binds, as the text and the JSON output show them. */
 const char *limit_name(enum limit_binds binds);
 
 struct limit_link {
@@ -65,9 +65,9 @@ struct limit_reads {
 enum limit_kind { LIMIT_C2H, LIMIT_H2C, LIMIT_DUPLEX, LIMIT_PACKETS, LIMIT_WRITES };
 
 /*
- * Both functions return the lower of two limits: that of the link, and that of the card's interface
- * to the PCIe hard block. limit_of_h2c(), for h2c alone, returns the limit by the reads in flight
- * if that is lower still.
+ * limit_of() and limit_of_h2c() return the lower of two limits of a rate: that of the link, and
+ * that of the card's interface to the PCIe hard block. limit_of_h2c(), for h2c alone, returns the
+ * limit by the reads in flight if that is lower still.
  */
 struct limit limit_of(enum limit_kind kind, const struct limit_link *link, unsigned int size);
 struct limit limit_of_h2c(const struct limit_link *link, const struct limit_reads *reads);

@@ -17,7 +17,10 @@
 /* column of the terminal at which the second and each further line of a finding begins */
 #define FINDING		7
 #define REFUSED		"mmio_writes_refused"
-/* largest number of reads of the user slot's state after the first, one directly after another */
+/*
+ * The user slot's state is read once, and up to this many times more, to see if its logic has
+ * stopped.
+ */
 #define SLOT_LOOKS	16
 
 static const char *const weights[] = { "binds", "costs", "note" };
@@ -223,11 +226,11 @@ static void count_refused(struct util *util, struct doctor *doctor)
 }
 
 /*
- * Find out whether the logic in the user slot has stopped taking h2c data: data waits, and
- * h2c.since stays the same in SLOT_LOOKS more reads of the slot's state. Logic that is only slow
- * takes a beat meanwhile, which changes h2c.since. litepcie_slot() returns -ENOENT if the card has
- * no monitor of the slot, and -EAGAIN if other programs keep the monitor busy. Neither is a
- * failure.
+ * Find out whether the user's logic in the card's user slot has stopped taking h2c data: data
+ * waits, and SLOT_LOOKS more reads of the slot's state show no change of h2c.since, the time at
+ * which the stream's signal valid or ready last changed. Logic that is only slow takes data between
+ * the reads, which changes h2c.since. litepcie_slot() returns -ENOENT if the card has no monitor of
+ * the slot, and -EAGAIN if other programs keep the monitor busy. Neither is a failure.
  */
 static void look_at_slot(struct util *util, struct doctor *doctor)
 {

@@ -58,9 +58,9 @@ static void find(struct vfio *vfio, const char *format, ...)
 /* Findings that keep VFIO from taking the card ------------------------------------------------ */
 
 /*
- * Add a finding if the PCI function at @address is in the card's IOMMU group and its driver keeps
- * VFIO from taking the group. VFIO accepts functions without a driver or with vfio-pci or pci-stub,
- * and bridges with their driver pcieport.
+ * Add a finding if @address is that of another PCI function in the card's IOMMU group, and the
+ * driver of that function keeps VFIO from taking the group. VFIO accepts functions without a driver
+ * or with vfio-pci or pci-stub, and bridges with their driver pcieport.
  */
 static void visit_group(void *context, const char *address)
 {
@@ -90,9 +90,9 @@ static void check_group(struct vfio *vfio)
 
 /*
  * Find out whether the card's PCI function is in power state D3, in which it answers no access to
- * its BARs. If it is, add a finding unless its driver is vfio-pci. If it is, with any driver, add
- * another finding if vfio_pci's parameter disable_idle_d3 is off: vfio-pci then puts a function
- * that no program has open into D3.
+ * its BARs. A function in D3 gives up to two findings. The first is added if the driver of the
+ * function is not vfio-pci. The second is added, whatever the driver is, if vfio_pci's parameter
+ * disable_idle_d3 is off: vfio-pci then puts a function that no program has open into D3.
  */
 static void check_power(struct vfio *vfio)
 {
@@ -164,7 +164,7 @@ static void check_nodes(struct vfio *vfio)
 		vfio->interface = "iommufd";
 	} else if (try_file(vfio->node) == 0 && try_file(type1) == 0) {
 		vfio->interface = "type1";
-	/* The kernel has the card's device file for iommufd, but none of its IOMMU group. */
+	/* The kernel has the device file for iommufd, but no /dev/vfio/GROUP for type1. */
 	} else if (*vfio->device_node && try_file(vfio->node) == -ENOENT) {
 		explain_file(vfio, vfio->device_node);
 		explain_file(vfio, iommufd);
@@ -225,8 +225,9 @@ static void explain(struct util *util, const struct vfio *vfio, const char *doin
 }
 
 /*
- * Let the kernel bind the card's own driver again after vfio-pci did not take the card. A failure
- * is noted, and another sentence with the driver that the card has then, or that it has none.
+ * Let the kernel bind the card's own driver again after vfio-pci did not take the card. If no
+ * failure was noted yet, note that vfio-pci did not take the card. Then note which driver the card
+ * has now, or that it has none.
  */
 static void undo_bind(struct util *util, struct vfio *vfio)
 {

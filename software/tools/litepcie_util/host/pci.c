@@ -138,7 +138,10 @@ struct config {
 	uint8_t	bytes[4096];
 };
 
-/* config16() and config32() return 0 for 16 bits of config space that could not be read. */
+/*
+ * config16() returns 16 bits of config space, or 0 if they could not be read. config32() takes each
+ * half of its 32 bits from config16().
+ */
 static uint16_t config16(const struct config *config, unsigned int offset)
 {
 	if (offset + 2 > config->size)

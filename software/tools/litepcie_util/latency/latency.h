@@ -26,8 +26,8 @@ enum latency_end {
 	LATENCY_INTERRUPT,
 	/*
 	 * the measured time ends when the card has written the last byte back, by the card's
-	 * counters; behind the kernel driver, with a card that has records, it may end with a
-	 * record or a status line
+	 * counters. Behind the kernel driver a card with records may end it later, with the record
+	 * or a status line that reports the data to the host
 	 */
 	LATENCY_DMA,
 	LATENCY_ENDS
@@ -76,13 +76,13 @@ int latency_measure(struct util *util, struct latency *latency);
 /*
  * Make single transfers of up to LATENCY_PAGE bytes through the loopback of the card's DMA. The
  * library's buffers have at least LITEPCIE_BUFFER_LEAST bytes. So that transfers can be smaller,
- * this program writes descriptors of its own into the card's table, through the registers. The
- * addresses in these descriptors are those of buffers of the library: the table's registers still
- * show them after the library has run once.
+ * this program writes descriptors of its own into the card's descriptor table, through registers.
+ * They point to buffers of the library. To learn their addresses, the program moves one buffer by
+ * the library, and reads from the table's registers the address that the library has written there.
  *
  * Behind the kernel driver, which owns the descriptor table, packet_begin() and packet_to_memory()
- * make transfers by the library's public calls instead. On a card that writes records a packet has
- * any size up to a page of 4096 bytes. On any other card each transfer is a page.
+ * make transfers by the library's public calls instead. On a card with records a transfer is a
+ * packet of any size up to a page of 4096 bytes. On any other card each transfer is a page.
  */
 
 #define LATENCY_PAGE	LITEPCIE_BUFFER_LEAST

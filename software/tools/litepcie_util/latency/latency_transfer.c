@@ -159,10 +159,10 @@ static int arm(struct transfer *transfer, const struct transfer_way *way)
 }
 
 /*
- * Switch off the card's records and status lines, if the card has them. They would add to the time
- * of a transfer, and would report buffers that the library has not submitted. h2c, which the
- * library has started without a buffer, is disabled first, and the function waits until h2c is
- * idle.
+ * If the card has records and status lines, by which it tells the library which buffers are
+ * finished, switch them off. They would add to the time of a transfer, and would report buffers
+ * that the library has not submitted. h2c, which the library has started without a buffer, is
+ * disabled first, and the function waits until h2c is idle.
  */
 static int tell_nothing(struct transfer *transfer)
 {
@@ -181,8 +181,8 @@ static int tell_nothing(struct transfer *transfer)
 }
 
 /*
- * Begin the transfers. The library starts h2c, but gets no buffer to send, so that it takes the
- * card's interrupts. c2h is enabled without the library.
+ * Begin the transfers. The library starts h2c, so that it handles the card's interrupts, but gets
+ * no buffer to send. c2h is enabled through registers, without the library.
  */
 int transfer_begin(struct transfer *transfer)
 {
@@ -201,9 +201,9 @@ int transfer_begin(struct transfer *transfer)
 }
 
 /*
- * The library does not know that transfer_begin() has enabled c2h, so c2h is disabled here. Its
- * table is emptied, too: after a failed transfer a descriptor may be left that points into the
- * ring.
+ * The library does not know that transfer_begin() has enabled c2h, so c2h is disabled here. The
+ * descriptor table of c2h is emptied, too: after a failed transfer it may hold a descriptor that
+ * points to a buffer of the library.
  */
 int transfer_end(struct transfer *transfer)
 {
@@ -282,9 +282,9 @@ static int wait_readable(struct litepcie *dev)
 }
 
 /*
- * Let the library take the interrupt, which clears the descriptor of litepcie_dma_fd(). The table
- * of h2c descriptors is emptied first: otherwise the library would find a finished descriptor
- * although it has submitted no buffer.
+ * Let the library take the interrupt, so that the file descriptor of litepcie_dma_fd() is no longer
+ * readable. The table of h2c descriptors is emptied first: otherwise the library would find a
+ * finished descriptor although it has submitted no buffer.
  */
 static int collect(struct transfer *transfer)
 {
@@ -295,9 +295,10 @@ static int collect(struct transfer *transfer)
 }
 
 /*
- * Wait for the interrupt message that the card stamps. *@woken becomes the time of the last
- * wake-up, from util_now(). An older message may end a poll() before. The register at
- * transfer->waiting then says that the stamped message is still to come, and the wait goes on.
+ * Wait for the interrupt message whose time the card keeps in a register. *@woken becomes the time,
+ * from util_now(), at which poll() last returned. An older message may wake poll() first. The
+ * register at transfer->waiting then says that the right message is still to come, and the wait
+ * goes on.
  */
 static int wait_for_message(struct transfer *transfer, double *woken)
 {

@@ -53,7 +53,7 @@ struct mmio_bench {
 	 * repetitions of each row of mmio_ways.c
 	 */
 	uint64_t	count;
-	double		*samples;	/* room for @count times in ns */
+	double		*samples;	/* array for @count measured times in ns */
 	double		tick_ns;	/* length of a tick of the card's device time in ns */
 	/* round trip of one read of the card's clock in ns; NAN: not known */
 	double		clock_ns;

@@ -67,8 +67,8 @@ static int prove_clock(const struct mmio_bench *bench, struct mmio_row *row)
 }
 
 /*
- * Returns the value that a write of @size bytes to the target's 4-byte word number @i writes, to
- * prove that the write reaches the card.
+ * Returns the test value for a write of @size bytes to the target's 4-byte word number @i. When it
+ * is read back, the write has reached the card.
  */
 static uint64_t proof_value(size_t i, size_t size)
 {

@@ -18,7 +18,7 @@
 
 #include "litepcie_capability.h"
 
-/* most 4-byte words that the measurement of one row moves; the same words may move again */
+/* most 4-byte words that the measurement of one row moves; a word that moves again counts again */
 #define WORDS_A_ROW	4096u
 #define MAX_THREADS	8u
 /* number of 64-byte loads from write-combining memory that a CPU core is taken to keep in flight */
@@ -113,9 +113,10 @@ static int by_memcpy(const struct mmio_ways *ways, const struct way *way, uint64
 }
 
 /*
- * Ways that differ only in a number, which stands in the name of the row: the bytes that the way
- * moves at a time, or the number of threads if @threaded is true. A 0 ends a list of fewer than
- * MOST_NUMBERS numbers.
+ * The ways to access the card's memory, in families. The ways of a family differ only in a number:
+ * that of the bytes that the way moves at a time, or that of the threads if @threaded is true. The
+ * number also stands in the name of the way's row. In @numbers a 0 ends a list of fewer than
+ * MOST_NUMBERS.
  */
 static const struct family {
 	const char	*name;
@@ -146,9 +147,9 @@ _Static_assert(FAMILIES * MOST_NUMBERS <= MMIO_WAYS_MAX, "a row for each way");
 /* Proof that a way works ---------------------------------------------------------------------- */
 
 /*
- * Check that a way of access moves the right data; wrong data is said in row->reason. Two accesses
- * of different data would show a wrong order, width or address. A way that moves MMIO_REGION bytes
- * at a time is used only once. Returns 0 or -errno.
+ * Check that a way of access moves the right data; wrong data is said in row->reason. The way is
+ * used for two accesses with different data, which show a wrong order, width or address. There is
+ * no memory for a second access if the way moves MMIO_REGION bytes at a time. Returns 0 or -errno.
  */
 static int prove(const struct mmio_ways *ways, const struct way *way, struct mmio_way_row *row)
 {
