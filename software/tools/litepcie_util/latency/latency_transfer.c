@@ -201,17 +201,26 @@ int transfer_begin(struct transfer *transfer)
 }
 
 /*
- * The library does not know that transfer_begin() has enabled c2h, so c2h is disabled here. The
- * descriptor table of c2h is emptied, too: after a failed transfer it may hold a descriptor that
- * points to a buffer of the library.
+ * Disable c2h, which transfer_begin() has enabled without the library, and empty its descriptor
+ * table: after a failed transfer it may hold a descriptor that points to a buffer of the library.
+ * Behind the kernel driver packet_begin() has started c2h by the library, and no register is
+ * written.
  */
+static int disable_c2h(const struct transfer *transfer)
+{
+	if (transfer->driven)
+		return 0;
+	return litepcie_writel(transfer->dev, transfer->c2h.enable, 0) ?:
+	       litepcie_writel(transfer->dev, transfer->c2h.flush, 1);
+}
+
 int transfer_end(struct transfer *transfer)
 {
-	int c2h = litepcie_writel(transfer->dev, transfer->c2h.enable, 0) ?:
-		  litepcie_writel(transfer->dev, transfer->c2h.flush, 1);
+	int disabled = disable_c2h(transfer);
 	int h2c = litepcie_stream_stop(transfer->streams.h2c);
+	int c2h = litepcie_stream_stop(transfer->streams.c2h);
 
-	return h2c < 0 ? h2c : c2h;
+	return disabled < 0 ? disabled : h2c < 0 ? h2c : c2h;
 }
 
 /* Single transfers ---------------------------------------------------------------------------- */
