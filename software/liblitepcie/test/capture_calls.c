@@ -21,7 +21,7 @@
 
 #define WAIT_MS		20000
 #define SIZE		64u	/* bytes of a frame */
-#define RECORD		96u	/* bytes of a frame's record */
+#define RECORD		96u	/* bytes of a frame's record (pcapng block) in the ring */
 #define STAGING		(1u << 20)
 
 static struct litepcie_capture_config settings(uint64_t ring, uint32_t mbuf)
@@ -264,8 +264,9 @@ static void limits_are_told_in_steps(struct litepcie *dev)
 	CHECK_EQUAL(stats.port[0].delivered.frames, count);
 	CHECK_EQUAL(stats.released, stats.position);
 	/*
-	 * The first limit, that of the start, is a whole ring, which is 8 steps. The stop may give
-	 * the card one more limit.
+	 * The limit that the start gives the card is the whole ring, which is 8 steps. Each later
+	 * limit is one step further, except that the stop may give the card a last limit that is
+	 * less than a step further.
 	 */
 	CHECK(stats.limits > stats.position / (32 << 10) - 8);
 	CHECK(stats.limits <= stats.position / (32 << 10) + 2);

@@ -123,9 +123,8 @@ static void start(struct litepcie *dev, unsigned int directions, bool pattern)
 /*
  * Start a thread that makes the call @wait->call, and check that it still waits after LONG_MS and
  * has used little CPU time. The CPU time is checked with the back end "sim" only. Tests run the
- * other back ends in the
- * guest of a virtual machine, where a register read of a simulated card counts as CPU time of the
- * thread.
+ * other back ends in the guest of a virtual machine, where a register read of a simulated card
+ * counts as CPU time of the thread.
  */
 static pthread_t begin(struct wait *wait)
 {

@@ -181,9 +181,9 @@ static void write_register(struct litepcie *dev, const char *name, uint64_t valu
 }
 
 /*
- * The packets have no end (register user_ends). If no more data comes for FLUSH_US, the card must
- * end the c2h buffer that it has begun. Its record must say a whole number of beats and have the
- * flag FLUSHED.
+ * The logic in the user slot sends packets without an end (register user_ends). If no more data
+ * comes for FLUSH_US, the card must end the c2h buffer that it has begun to fill. The record of
+ * this buffer must say a whole number of beats and have the flag FLUSHED.
  */
 static void silence_ends_a_buffer(struct litepcie *dev)
 {
@@ -308,8 +308,9 @@ static void with_records(struct litepcie *dev, uint32_t requests)
 }
 
 /*
- * A card without records has LitePCIe's endpoint, with whole buffers only in c2h, and with lengths
- * of whole beats only in h2c. Packets are refused.
+ * A card without records (reports of finished c2h buffers) must refuse packets. It has LitePCIe's
+ * endpoint, which ends a c2h buffer only when it is full, and takes only whole beats (32 bytes) as
+ * the length of an h2c buffer.
  */
 static void without_records(struct litepcie *dev)
 {

@@ -5,9 +5,10 @@
  */
 
 /*
- * Test the library's calls for the player on a card that has one (first argument): which settings
- * litepcie_play() refuses, and what litepcie_played() returns for a good pcapng stream, for a
- * stream that ends inside a block, and for a stream with a block that breaks a rule.
+ * Test the library's calls for the player, which makes frames of the packets that come by h2c, on a
+ * card that has one (first argument): which settings litepcie_play() refuses, and what
+ * litepcie_played() returns for a good pcapng stream, for a stream that ends inside a block, and
+ * for a stream with a block that breaks a rule.
  */
 #include <errno.h>
 #include <string.h>

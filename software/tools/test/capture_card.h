@@ -141,7 +141,10 @@ int litepcie_capture_stats(struct litepcie_capture *capture, struct litepcie_cap
 	return card.stats_result;
 }
 
-/* The card has one queue and no rules, so it sorts and discards no frame. */
+/*
+ * The made-up card has one queue and no rules for sorting frames, so it sorts and discards no
+ * frame.
+ */
 int litepcie_capture_sort(struct litepcie_capture *capture, const struct litepcie_sorting *sorting)
 {
 	(void)capture;

@@ -31,7 +31,7 @@
 #define RING		((size_t)256 << 20)
 #define MBUF		((size_t)1 << 20)
 #define STAGING		(1u << 20)
-#define REGISTERS	0x100u	/* offset in BAR0 of the first register */
+#define REGISTERS	0x100u	/* offset in BAR0 of the made-up card's first register */
 #define WORDS		0x100u
 #define FRAME		60u	/* bytes of a frame of 64 bytes without its FCS */
 #define RECORD		96u
@@ -42,8 +42,8 @@
 /* Records that the made-up card writes -------------------------------------------------------- */
 
 /*
- * Fill an MBUF with records of frames of 64 bytes, up to the place of its seal. Returns the number
- * of records.
+ * Fill an MBUF (a part of the ring) with records of frames of 64 bytes, up to the place of the seal
+ * (the block that ends an MBUF). Returns the number of records.
  */
 static unsigned int fill_mbuf(uint8_t *mbuf)
 {
@@ -114,9 +114,10 @@ static void walk(uint64_t packets)
 static struct {
 	uint32_t			words[WORDS];
 	struct litepcie_capture_line	*line;
-	/* position in bytes at which no more frames come */
+	/* end of the recording: the number of bytes after which the made-up card writes no more */
 	uint64_t			end;
-	unsigned int			in_mbuf;	/* number of packets in an MBUF */
+	/* number of packets in an MBUF (part of the ring) */
+	unsigned int			in_mbuf;
 	unsigned int			naps;
 } card;
 
@@ -192,8 +193,8 @@ static int card_post(struct litepcie *ours, const struct litepcie_post *posts, s
 }
 
 /*
- * Returns a ring in which all MBUFs are mappings of the same memory. So the ring is full of records
- * from the start.
+ * Returns a ring in which all MBUFs (parts of the ring) are mappings of the same memory, which is
+ * full of records. So the whole ring is full of records from the start.
  */
 static uint8_t *make_ring(size_t bytes)
 {

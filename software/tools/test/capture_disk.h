@@ -83,8 +83,8 @@ static void plan(unsigned int at, int error, size_t most)
 /* A stand-in for io_uring -------------------------------------------------------------------- */
 
 /*
- * Stand-in for the kernel. A write ends only when the program waits for it by uring_submit(). Of
- * the writes under way, the one that was begun last ends first.
+ * Stand-in for the kernel's side of io_uring. A write ends only when the program waits for it by
+ * uring_submit(). Of the writes under way, the one that was begun last ends first.
  */
 static struct {
 	bool			there;
@@ -100,8 +100,8 @@ static struct {
 	const uint8_t		*memory;
 	size_t			bytes;
 	/*
-	 * number of the call of uring_submit(), counted from 1 when this is set, that fails; all
-	 * later calls fail, too; 0: no call fails
+	 * number of the first call of uring_submit() that fails, counted from 1 when this is set;
+	 * all calls after it fail, too; 0: no call fails
 	 */
 	unsigned int		fails_at;
 } kernel;

@@ -24,7 +24,7 @@
 #define MBUF		4096u
 #define MBUFS		6u
 #define SIZE		(LITEPCIE_CAPTURE_HEADER_BYTES + MBUFS * MBUF)
-#define MOST		400u	/* a recording of the test has fewer records than this */
+#define MOST		400u	/* each recording of the test has fewer packets than this */
 #define CORRUPTIONS	20000u
 
 struct made {
@@ -105,8 +105,9 @@ static uint32_t add_record(uint8_t *block, uint32_t room, uint64_t time)
 }
 
 /*
- * Fill the end of an MBUF, from offset @at to @end of the recording: a filler if more than 72 bytes
- * are left, and then the seal of MBUF @number.
+ * Fill the end of an MBUF (a part of the recording; its last block is its seal), from offset @at to
+ * @end of the recording: a filler block if more than 72 bytes are left, and then the seal of MBUF
+ * @number.
  */
 static void close_mbuf(uint8_t *data, size_t at, size_t end, uint32_t number, uint64_t time)
 {
@@ -285,7 +286,11 @@ static void counts_are_found(const uint8_t *data)
 	CHECK_EQUAL(check.interfaces, LITEPCIE_CAPTURE_PORTS);
 	CHECK_EQUAL(check.first_ns, records[0].packet.time_ns);
 	CHECK_EQUAL(check.last_ns, records[made - 1].packet.time_ns);
-	/* Without its first MBUF the data is like a later file of a recording, which is valid. */
+	/*
+	 * A recording may have several files, and a file other than the first begins with a later
+	 * MBUF (part of the recording) than MBUF 0. So the recording without MBUF 0 must be valid,
+	 * too.
+	 */
 	memmove((uint8_t *)data + LITEPCIE_CAPTURE_HEADER_BYTES,
 		data + LITEPCIE_CAPTURE_HEADER_BYTES + MBUF, (MBUFS - 1) * MBUF);
 	CHECK(check_bytes(&check, data, SIZE - MBUF));
@@ -352,8 +357,9 @@ static void each_rule_is_noticed(const uint8_t *data)
 }
 
 /*
- * All seals are changed to count no frames as lost for the ring, although packets have drop counts.
- * check_bytes() must report that.
+ * In a copy all seals (the blocks that end the parts of a recording) are changed to count no frames
+ * as lost for lack of room in the ring, although packets have drop counts. check_bytes() must
+ * report that.
  */
 static void lost_drop_counts_are_noticed(const uint8_t *data)
 {
@@ -369,9 +375,9 @@ static void lost_drop_counts_are_noticed(const uint8_t *data)
 }
 
 /*
- * Returns a copy of the recording in which the seal of MBUF n counts ring[n] frames as lost for the
- * ring. All packets of an MBUF have the time of its seal, and the times of one MBUF and the next
- * are @step_ns apart.
+ * Returns a copy of the recording in which the seal (last block) of MBUF n counts ring[n] frames as
+ * lost for lack of room in the ring. All packets of an MBUF have the time of its seal, and the
+ * times of one MBUF and the next are @step_ns apart.
  */
 static uint8_t *with_losses(const uint8_t *data, uint64_t step_ns, const uint32_t *ring)
 {
@@ -393,10 +399,10 @@ static uint8_t *with_losses(const uint8_t *data, uint64_t step_ns, const uint32_
 }
 
 /*
- * A seal's count of lost frames is modulo 2^32. If two seals are 10 s apart, the count may grow
- * fast and wrap, and check_bytes() must accept that. If the seals are 1 s apart, the same growth is
- * more than a card can lose, and check_bytes() must report it. A later file of a recording may
- * begin with any count.
+ * A seal (the block that ends a part of a recording) has a count of lost frames modulo 2^32. If two
+ * seals are 10 s apart, the count may grow fast and wrap, and check_bytes() must accept that. If
+ * the seals are 1 s apart, the same growth is more than a card can lose, and check_bytes() must
+ * report it. A later file of a recording may begin with any count.
  */
 static void counts_may_go_round(const uint8_t *data)
 {

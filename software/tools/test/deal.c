@@ -27,9 +27,9 @@
 
 #define PAGE	((size_t)LITEPCIE_CAPTURE_HEADER_BYTES)
 #define MBUF	((size_t)4096)
-#define RING	12u		/* number of MBUFs in the ring */
+#define RING	12u		/* number of MBUFs (parts of equal size) in the ring */
 #define FOLDERS	3u
-#define MOST	200u		/* largest number of MBUFs in a test */
+#define MOST	200u		/* largest number of MBUFs that a test writes */
 #define SECTION	32u		/* bytes of the section block in the header */
 
 /* Stand-ins for the disks --------------------------------------------------------------------- */
@@ -38,7 +38,7 @@
 static struct {
 	bool		holds;		/* writes of MBUFs wait until @holds is false */
 	unsigned int	waiting;	/* number of writes that wait because of @holds */
-	/* number of MBUFs written so far, and how many MBUFs the disk has room for */
+	/* number of MBUFs (parts of the ring) written so far, and for how many the disk has room */
 	unsigned int	writes, most;
 } disks[FOLDERS];
 
@@ -155,7 +155,7 @@ static void put(size_t at, uint32_t value)
 	memcpy(header + at, &value, sizeof(value));
 }
 
-/* Make a header of a section without options, and a filler. */
+/* Make the header of a pcapng file: a section block without options, and a filler block. */
 static void make_header(void)
 {
 	memset(header, 0, sizeof(header));
@@ -167,7 +167,10 @@ static void make_header(void)
 	put(PAGE - 4, (uint32_t)PAGE - SECTION);
 }
 
-/* Returns true if the thread of each folder waits for an MBUF. */
+/*
+ * Returns true if the thread of each folder has nothing to write and waits for an MBUF (a part of
+ * the ring).
+ */
 static bool are_ready(void)
 {
 	bool ready = true;
@@ -191,7 +194,10 @@ static void begin(uint64_t file_bytes)
 		sched_yield();
 }
 
-/* Write over MBUFs that deal_done() has counted, as the card may do then. */
+/*
+ * Write over the MBUFs (parts of the ring) that deal_done() says are written, as the card may do
+ * then.
+ */
 static void give_back(void)
 {
 	for (unsigned int done = deal_done(&deal); done; done--)
@@ -199,8 +205,9 @@ static void give_back(void)
 }
 
 /*
- * Give MBUF @number to the folders, when the ring has room for it. Its second and third byte are
- * its number, and all its other bytes are 1. Returns what deal_write() returns.
+ * Fill MBUF @number (a part of the ring) when the ring has room for it, and give it to the folders.
+ * Its second and third byte are its number, and all its other bytes are 1. Returns what
+ * deal_write() returns.
  */
 static bool give(unsigned int number)
 {
@@ -216,7 +223,7 @@ static bool give(unsigned int number)
 
 /* Files of the folders ------------------------------------------------------------------------ */
 
-static uint8_t seen[MOST];	/* seen[n]: the number of times that MBUF n is in a file */
+static uint8_t seen[MOST];	/* how often MBUF n (part of the ring) is in a file: seen[n] */
 
 /*
  * Check that a file's header is a section and a filler of correct lengths, and that the section has
@@ -244,8 +251,8 @@ static void check_header(const uint8_t *page, unsigned int folder)
 }
 
 /*
- * Check that a file has its header, and then whole MBUFs in the order of their numbers. Returns the
- * number of MBUFs.
+ * Check that a file has its header, and then whole MBUFs (parts of the ring) in the order of their
+ * numbers. Returns the number of MBUFs.
  */
 static unsigned int check_file(const char *path, unsigned int folder)
 {
@@ -271,8 +278,9 @@ static unsigned int check_file(const char *path, unsigned int folder)
 }
 
 /*
- * End the recording. Each of its first @count MBUFs must be in exactly one file. shares[n] becomes
- * the number of MBUFs in folder n, and files[n] the number of files in folder n.
+ * End the recording. Each of its first @count MBUFs (parts of the ring) must be in exactly one
+ * file. shares[n] becomes the number of MBUFs in folder n, and files[n] the number of files in
+ * folder n.
  */
 static void end(unsigned int count, unsigned int *shares, unsigned int *files)
 {
@@ -298,7 +306,10 @@ static void end(unsigned int count, unsigned int *shares, unsigned int *files)
 
 /* Tests of which folder gets which MBUF ------------------------------------------------------- */
 
-/* If all three folders are ready for each MBUF, each folder must get a third of the MBUFs. */
+/*
+ * If all three folders are ready for each MBUF (part of the ring), each folder must get a third of
+ * the MBUFs.
+ */
 static void mbufs_are_dealt_in_turn(void)
 {
 	unsigned int shares[FOLDERS], files[FOLDERS];
@@ -318,8 +329,8 @@ static void mbufs_are_dealt_in_turn(void)
 }
 
 /*
- * If many MBUFs come at once, all must be written, five to a file, and none may be given back
- * before it is written.
+ * If many MBUFs (parts of the ring) come at once, all must be written, five to a file, of which the
+ * last in a folder may have fewer. No MBUF may be given back to the card before it is written.
  */
 static void many_mbufs_come_at_once(void)
 {
@@ -337,7 +348,7 @@ static void many_mbufs_come_at_once(void)
 		CHECK_EQUAL(files[n], (shares[n] + 4) / 5 + !shares[n]);
 }
 
-/* Wait until all MBUFs are in files, except those of folder 1. */
+/* Wait until all MBUFs (parts of the ring) are in files, except those that folder 1 has taken. */
 static void await_others(void)
 {
 	pthread_mutex_lock(&deal.lock);
@@ -347,8 +358,9 @@ static void await_others(void)
 }
 
 /*
- * A folder whose disk stands still has taken MBUF 1, and the other folders must get the rest of the
- * ring. The MBUFs after MBUF 1 may be given back to the card only after MBUF 1 is written.
+ * The folder whose disk stands still has taken MBUF 1 (a part of the ring), and the other folders
+ * must get the rest of the ring. The MBUFs after MBUF 1 may be given back to the card only after
+ * MBUF 1 is written.
  */
 static void a_slow_folder_is_passed_over(void)
 {
@@ -374,8 +386,9 @@ static void a_slow_folder_is_passed_over(void)
 }
 
 /*
- * The disk of one folder is full after three MBUFs. The other folders must write the MBUFs that
- * this folder has not written. The full folder must keep its file with three MBUFs.
+ * The disk of one folder is full after three MBUFs (parts of the ring). The other folders must
+ * write the MBUFs that this folder has not written. The full folder must keep its file with three
+ * MBUFs.
  */
 static void a_full_folder_loses_nothing(void)
 {
@@ -396,9 +409,10 @@ static void a_full_folder_loses_nothing(void)
 }
 
 /*
- * A folder that fails leaves MBUF 1, which is older than MBUFs in the other folders' files. The
- * folder that takes MBUF 1 must begin a new file with it. So the two folders that have not failed
- * must have three files together.
+ * A folder that fails leaves MBUF 1 (a part of the ring), which is older than MBUFs that are
+ * already in the other folders' files. In a file MBUFs have the order of their numbers, so the
+ * folder that takes MBUF 1 must begin a new file with it. The two folders that have not failed must
+ * then have three files together.
  */
 static void what_is_left_begins_a_file(void)
 {
@@ -421,8 +435,9 @@ static void what_is_left_begins_a_file(void)
 }
 
 /*
- * Each folder has room for two MBUFs. When all folders are full, deal_write() and deal_finish()
- * must return false. Which six MBUFs are in files depends on the order in which the folders write.
+ * Each of the three folders has room for two MBUFs (parts of the ring). When all folders are full,
+ * deal_write() and deal_finish() must return false. Which six MBUFs are in files depends on the
+ * order in which the folders write.
  */
 static void all_folders_are_full(void)
 {

@@ -158,7 +158,8 @@ int litepcie_pattern(struct litepcie *dev, struct litepcie_pattern *pattern)
 {
 	(void)dev;
 	pattern->beats = checker.beats;
-	now_ms++;	/* so a run that asked again and again without a sleep would end, too */
+	/* time passes here, so a run that asks again and again without a sleep ends, too */
+	now_ms++;
 	return 0;
 }
 

@@ -113,7 +113,10 @@ int mmio_clock(const struct mmio_bench *unused, uint32_t *ticks)
 	return 0;
 }
 
-/* Each access takes 10 ns. All accesses that have begun must have ended, also in other threads. */
+/*
+ * Stand-in for the time since the clock was read at @begin: 10 ns for each access. All accesses
+ * that have begun must have ended by now, also those of other threads.
+ */
 int mmio_since(const struct mmio_bench *unused, uint32_t begin, double *ns)
 {
 	(void)unused, (void)begin;

@@ -39,7 +39,10 @@ static void fill_mbufs(void)
 		memset(mbufs + i * MBUF, 0x20 + (int)i, MBUF);
 }
 
-/* Check that the file has the header and then the MBUFs from @first to @end - 1. */
+/*
+ * Check that the file has the header, then the MBUFs (parts of the ring) from @first to @end - 1,
+ * and nothing behind them.
+ */
 static void has_mbufs(const char *name, unsigned int first, unsigned int end)
 {
 	size_t size = PAGE + (end - first) * MBUF;
@@ -126,7 +129,8 @@ static void a_write_goes_on(void)
 		unlink(path);
 		if (!direct && *faults[i].note)
 			/*
-			 * A fault with a note needs O_DIRECT, which this filesystem does not have.
+			 * A fault with a note is one of a write by O_DIRECT. This filesystem does
+			 * not support O_DIRECT, so such a fault is left out.
 			 */
 			continue;
 		plan(3, faults[i].error, faults[i].most);
@@ -143,8 +147,9 @@ static void a_write_goes_on(void)
 }
 
 /*
- * The write of one MBUF finds the disk full. The file must end before that MBUF. Later MBUFs must
- * be refused, even if the disk has room again, since the file would lack the MBUF between.
+ * The write of one MBUF (part of the ring) finds the disk full. The file must end before that MBUF.
+ * Later MBUFs must be refused, even if the disk has room again, since the file would lack the MBUF
+ * between.
  */
 static void a_full_disk_ends_a_file(void)
 {
@@ -162,7 +167,10 @@ static void a_full_disk_ends_a_file(void)
 	CHECK_EQUAL(sweep(), 1);
 }
 
-/* If a part of an MBUF was written when a write fails, that part must be cut off. */
+/*
+ * If a write fails after some bytes of an MBUF (a part of the ring) were written, these bytes must
+ * be cut off the file.
+ */
 static void a_part_of_an_mbuf_is_cut_off(void)
 {
 	struct output output;
@@ -178,7 +186,10 @@ static void a_part_of_an_mbuf_is_cut_off(void)
 	CHECK_EQUAL(sweep(), 1);
 }
 
-/* No file may be larger than its limit, and each MBUF must be in exactly one file. */
+/*
+ * No file may be larger than the limit that was set for it, and each MBUF (part of the ring) must
+ * be in exactly one file.
+ */
 static void a_limit_is_not_exceeded(void)
 {
 	const struct {
@@ -243,7 +254,10 @@ static bool has_direct(void)
 	return direct;
 }
 
-/* MBUFs must be counted when they are in the file, and not when output_write() accepts them. */
+/*
+ * output_done() must count an MBUF (part of the ring) only when it is in the file, and not when
+ * output_write() has accepted it.
+ */
 static void writes_go_on(void)
 {
 	struct output output;
@@ -276,8 +290,9 @@ static uint64_t oldest_running(void)
 }
 
 /*
- * No more writes may be under way at a time than io_uring has entries. No MBUF may be counted
- * before its write and all older ones have ended, although the stand-in ends the oldest write last.
+ * No more writes may be under way at a time than io_uring has entries. No MBUF (part of the ring)
+ * may be counted as written before its write and all older ones have ended, although the stand-in
+ * ends the oldest write last.
  */
 static void many_writes_are_awaited(void)
 {
@@ -331,8 +346,8 @@ static void a_write_that_fails_is_made_again(void)
 }
 
 /*
- * If io_uring itself fails while the kernel has writes, output_done() may count no MBUF any more:
- * the kernel may still read the MBUFs that it was given.
+ * If io_uring itself fails while the kernel has writes, output_done() may not count any further
+ * MBUF (part of the ring) as written: the kernel may still read the MBUFs that it was given.
  */
 static void an_io_uring_that_fails_gives_nothing_back(void)
 {
@@ -350,7 +365,10 @@ static void an_io_uring_that_fails_gives_nothing_back(void)
 	CHECK_EQUAL(sweep(), 1);
 }
 
-/* If io_uring fails before the kernel has a write, all MBUFs must be written without io_uring. */
+/*
+ * If io_uring fails before the kernel has a write, all MBUFs (parts of the ring) must be written
+ * without io_uring.
+ */
 static void an_io_uring_that_takes_nothing_is_left(void)
 {
 	struct output output;
@@ -370,8 +388,8 @@ static void an_io_uring_that_takes_nothing_is_left(void)
 }
 
 /*
- * If the disk is full, the file must end before the first MBUF that could not be written, although
- * io_uring may have written later MBUFs.
+ * If the disk is full, the file must end before the first MBUF (part of the ring) that could not be
+ * written, although io_uring may have written later MBUFs.
  */
 static void a_full_disk_ends_writes_that_go_on(void)
 {
@@ -451,7 +469,10 @@ static void nothing_is_left_of_nothing(void)
 
 #include "capture_card.h"
 
-/* Make a recording of @full MBUFs. Returns the number of failures. */
+/*
+ * Make a recording of @full MBUFs (parts of the ring). Returns the number of failures that the
+ * recorder has noted.
+ */
 static unsigned int make(struct recording *recording, unsigned int full)
 {
 	struct util util = { 0 };
@@ -475,8 +496,8 @@ static void is_file(struct recording *recording, unsigned int in_file)
 }
 
 /*
- * The recorder must give an MBUF back to the card only when it is in the file: the stand-in for the
- * card then writes over the MBUF.
+ * The recorder must give an MBUF (part of the ring) back to the card only when it is in the file:
+ * the stand-in for the card then writes over the MBUF.
  */
 static void an_mbuf_is_written_before_it_is_released(void)
 {
@@ -490,8 +511,8 @@ static void an_mbuf_is_written_before_it_is_released(void)
 }
 
 /*
- * If the disk becomes full while io_uring has writes under way, the recorder must not give MBUFs
- * that are in no file back to the card.
+ * If the disk becomes full while io_uring has writes under way, the recorder must not give back to
+ * the card any MBUF (part of the ring) that is in no file.
  */
 static void what_is_not_written_is_not_released(void)
 {
@@ -508,8 +529,8 @@ static void what_is_not_written_is_not_released(void)
 }
 
 /*
- * After a write that fails the recorder must write no further MBUF, and must stop the generator and
- * the capture.
+ * After a write that fails the recorder must write no further MBUF (part of the ring), and must
+ * stop the generator and the capture.
  */
 static void a_failed_write_ends_a_recording(void)
 {
@@ -524,8 +545,9 @@ static void a_failed_write_ends_a_recording(void)
 }
 
 /*
- * The stop of the capture fails, and the card's accounts (counts of frames) cannot be read. Both
- * must be noted as failures, and the file must have all MBUFs nevertheless.
+ * The stop of the capture fails, and the card's accounts (counts of frames) cannot be read. The
+ * recorder must note both as failures, and the file must have all MBUFs (parts of the ring)
+ * nevertheless.
  */
 static void a_card_that_fails_at_the_end_loses_no_data(void)
 {

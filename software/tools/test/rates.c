@@ -11,7 +11,10 @@
 #include <errno.h>
 
 #include "../litepcie_util/rates.c"
-/* limits.c has another function named lower(). */
+/*
+ * rates.c and limits.c each have a function named lower(), so that of limits.c gets another name
+ * here.
+ */
 #define lower	lower_by_wire
 #include "../litepcie_util/dma/limits.c"
 #undef lower

@@ -47,7 +47,7 @@ static int make_thread(pthread_t *thread, void *(*work)(void *of), void *of)
 #define QUEUES	4u
 #define PAGE	((size_t)LITEPCIE_CAPTURE_HEADER_BYTES)
 #define MBUF	((size_t)16384)
-#define MBUFS	8u		/* number of MBUFs in the ring of a queue */
+#define MBUFS	8u		/* number of MBUFs (parts of equal size) in a queue's ring */
 
 /*
  * Stand-in for a queue of the card. All bytes of MBUF n (a part of the ring) are byte_of(queue, n).
@@ -61,14 +61,15 @@ struct litepcie_capture {
 
 static struct litepcie_capture captures[QUEUES];
 /*
- * number of queues that have given all their MBUFs; with a queue that never does so, or for an
- * early Ctrl-C, a test lets the count begin with 1
+ * number of queues that have given all their MBUFs (parts of the ring); Ctrl-C comes when it is
+ * QUEUES. A test begins the count with 1 if a queue never gives all its MBUFs, or if Ctrl-C is to
+ * come while one queue still has some to give.
  */
 static unsigned int done;
 static bool runs, over;
 /* the queue in whose ring the generator's last frame needs room; NULL: the frame does not wait */
 static struct litepcie_capture *awaited;
-/* number of MBUFs that the queue @awaited had given when queue 0 was stopped */
+/* number of MBUFs (parts of the ring) that the queue @awaited had given when queue 0 was stopped */
 static unsigned int given_at_stop;
 
 static uint8_t byte_of(const struct litepcie_capture *capture, unsigned int mbuf)
@@ -216,7 +217,10 @@ void util_check(struct util *util, int rc, const char *doing)
 		util_fail(util, "%s: %s", doing, strerror(-rc));
 }
 
-/* Ctrl-C comes when @done has reached the number of queues. */
+/*
+ * Ctrl-C comes when @done, the count of queues that have given all their data, has reached the
+ * number of queues.
+ */
 bool util_interrupted(void)
 {
 	return __atomic_load_n(&done, __ATOMIC_ACQUIRE) == QUEUES;
@@ -248,8 +252,8 @@ static void make(const char *folder, unsigned int full)
 }
 
 /*
- * Check that the file of @queue has its header, then the first @count MBUFs of the queue, and
- * nothing behind them.
+ * Check that the file of @queue has its header, then the first @count MBUFs (parts of the ring) of
+ * the queue, and nothing behind them.
  */
 static void has_mbufs(unsigned int queue, unsigned int count)
 {
@@ -317,8 +321,8 @@ static void a_queue_that_fails_costs_the_others_nothing(const char *folder)
 
 	make(folder, 12);
 	/*
-	 * The queue that fails never gives all its MBUFs, so the test counts it as done from the
-	 * beginning.
+	 * Queue 2, which fails, never gives all its MBUFs (parts of the ring). So the test counts
+	 * it as done from the beginning, and Ctrl-C comes when the other queues are done.
 	 */
 	done = 1;
 	captures[2].full = UINT32_MAX;
@@ -362,8 +366,9 @@ static void *read_with_a_pause(void *path)
 static void wait_for(unsigned int queue, void *(*reader)(void *path), pthread_t *thread)
 {
 	/*
-	 * The count @done begins with 1. So Ctrl-C comes when the three other queues have given all
-	 * their MBUFs, while the slow queue @queue still has some to give.
+	 * The count @done of queues that have given all their MBUFs (parts of the ring) begins with
+	 * 1. So Ctrl-C comes when the three other queues have given all theirs, while the slow
+	 * queue @queue still has some to give.
 	 */
 	done = 1;
 	recordings[0].generates = true;

@@ -21,7 +21,7 @@ static uint32_t memory0;
 
 /* Tests of accesses to BAR0 ------------------------------------------------------------------- */
 
-/* Close the card, and check that its mapping @window is undone. */
+/* Close the card, and check that this undoes the mapping of BAR0 that @window describes. */
 static void close_mapped(struct litepcie *dev, const struct litepcie_window *window)
 {
 	void *base = (void *)window->base;
@@ -213,8 +213,9 @@ static void a_look_works_beside_a_stream(void)
 	CHECK(says(dev, "c2h is in use") && says(dev, who) && says(dev, "calls"));
 	printf("driver: %s\n", litepcie_why(dev));
 	/*
-	 * The sentence names the other process once, although it has the device open twice. It does
-	 * not name this process, since only the handle that asks is open here.
+	 * The sentence of the refused start names the other process once, although that process has
+	 * the device open twice. The sentence does not name this process: of its handles only the
+	 * one that asks is open here.
 	 */
 	CHECK(!strstr(strstr(litepcie_why(dev), who) + 1, who));
 	snprintf(who, sizeof(who), "(process %d)", (int)getpid());
@@ -295,7 +296,8 @@ static void a_start_that_fails_is_undone(void)
 
 /*
  * If the program puts a ring into its own memory, the driver gets the address of that memory, and
- * the library maps no ring of the driver. A refusal of the driver has a sentence.
+ * the library maps no ring of the driver. If the driver refuses the memory, the start fails with a
+ * sentence that says why.
  */
 static void a_ring_lies_in_its_place(void)
 {

@@ -83,7 +83,8 @@ static void h2c_announces_the_end_of_a_short_batch(void)
 /* Tests of packets and of lengths of buffers -------------------------------------------------- */
 
 /*
- * Returns true if the card whose BAR0 the test has loaded writes records. Packets need records.
+ * Returns true if the card whose BAR0 the test has loaded writes records (its reports of finished
+ * c2h buffers). A run with packets needs a card that does.
  */
 static bool has_records(void)
 {

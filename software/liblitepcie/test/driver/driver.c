@@ -336,7 +336,10 @@ static int watch(const struct litepcie_event *event)
 		return 0;
 	driver.event[event->way] = event->fd;
 	if (event->way < 2 && driver.hardware[event->way])
-		/* as the driver does: signal the eventfd at once if buffers are finished already */
+		/*
+		 * as the driver does when it is given an eventfd: signal it at once if buffers are
+		 * finished already
+		 */
 		signal_event((int)event->way);
 	return 0;
 }

@@ -13,8 +13,8 @@
 #include "words_card.h"
 
 /*
- * The test reads so many tables with one wrong bit each, and as many other tables with one random
- * word each.
+ * number of tables with one wrong bit that the test reads, and also number of tables with one
+ * random word
  */
 #define DAMAGES	3000u
 

@@ -19,7 +19,7 @@
 #define RING		(64u << 10)
 #define MBUF		(16u << 10)
 #define STAGING		(1u << 20)
-#define REGISTERS	0x100u	/* offset in BAR0 of the first register */
+#define REGISTERS	0x100u	/* offset in BAR0 of the made-up card's first register */
 #define WORDS		0x100u
 /*
  * setting rest_ms of begin()'s captures: longest time in ms that a call waits for the card's rest
@@ -39,12 +39,13 @@ static struct {
 	bool				generates;	/* true: the generator is not idle */
 	/* bytes by which the position register is ahead of the status line */
 	uint64_t			unsaid;
-	bool				copies;		/* true: the copy of the counts does not end */
+	bool				copies;	/* true: the copy of the card's counts never ends */
 	bool				asked;	/* true: the kernel wants the program to close the card */
-	bool				gone;	/* true: all reads return all ones */
-	bool				gone_at_stop;	/* true: the next stop sets @gone */
+	bool				gone;	/* true: all register reads return all ones */
+	/* true: the write that stops the card sets @gone */
+	bool				gone_at_stop;
 	/*
-	 * number of the next reads of capture_status, and of capture_control, that fail with all
+	 * numbers of the next reads of capture_status, and of capture_control, that fail with all
 	 * ones
 	 */
 	unsigned int			given_up, control_given_up;
@@ -71,7 +72,8 @@ static bool is_running(void)
 }
 
 /*
- * The card's count number f (delivered, bad, ...) of port p is 1000 + 4 p + f frames of 10 bytes.
+ * The made-up card's count number f of port p (f is 0 for delivered frames, 1 for bad ones and so
+ * on) is 1000 + 4 p + f frames of 10 bytes.
  */
 static uint32_t account(uint32_t offset)
 {
@@ -269,7 +271,7 @@ static void a_line_that_cannot_be_is_refused(void)
 	}
 }
 
-/* A start does not use the status line that the card wrote after an earlier start. */
+/* A start must not take the status line that the card wrote after an earlier start for its own. */
 static void an_old_line_is_forgotten(void)
 {
 	struct litepcie_capture *capture = begin(RING, false);
@@ -287,8 +289,8 @@ static void an_old_line_is_forgotten(void)
 
 /*
  * The program releases data in steps of many sizes, over more than ten rounds of the ring. The
- * limit that the library gives the card must never reach data that was not released. In this ring,
- * of four MBUFs, the limit must lag behind the released data by less than an MBUF.
+ * limit up to which the card may write must never reach data that was not released. In this ring,
+ * of four MBUFs (equal parts), the limit must lag behind the released data by less than an MBUF.
  */
 static void what_is_not_released_is_not_written(void)
 {
@@ -316,8 +318,9 @@ static void what_is_not_released_is_not_written(void)
 }
 
 /*
- * While a capture runs, the limit of this ring, of 64 MBUFs, moves in steps of an eighth of the
- * ring. A stop must move it on to the last whole free MBUF.
+ * While a capture runs, the limit up to which the card may write in this ring, of 64 MBUFs (equal
+ * parts), moves in steps of an eighth of the ring. A stop must move the limit on to the last whole
+ * free MBUF.
  */
 static void a_stop_gives_all_the_room(void)
 {
@@ -333,9 +336,10 @@ static void a_stop_gives_all_the_room(void)
 }
 
 /*
- * With `newest` a running card may have written as many bytes beyond the position in its status
- * line as its staging memory holds. The library returns no data that these bytes may have
- * overwritten. A release of data that may have been overwritten meanwhile returns -EOVERFLOW.
+ * With the setting `newest` the card overwrites old data in the ring. While it runs, it may have
+ * written as many bytes beyond the position in its status line as its staging memory holds. The
+ * library returns no data that these bytes may have overwritten. A release of data that may have
+ * been overwritten meanwhile returns -EOVERFLOW.
  */
 static void the_staging_memory_may_be_ahead(void)
 {
@@ -356,8 +360,9 @@ static void the_staging_memory_may_be_ahead(void)
 }
 
 /*
- * With `newest`, a release of spans that newer data has overwritten returns -EOVERFLOW. A release
- * of the spans that the library has returned after them returns 0, as usual.
+ * With the setting `newest` the card overwrites old data in the ring. A release of spans that newer
+ * data has overwritten returns -EOVERFLOW. A release of the spans that the library has returned
+ * after them returns 0, as usual.
  */
 static void skipped_spans_can_be_released(void)
 {
@@ -539,8 +544,8 @@ static void a_reset_is_told(void)
 /* Tests of the time that calls wait for the card ---------------------------------------------- */
 
 /*
- * Check that the call that began at @begun_ms has ended because of rest_ms: after REST_MS, and long
- * before the default time of 30 s.
+ * Check that the setting rest_ms (longest wait for the card) has ended the call that began at
+ * @begun_ms: after REST_MS, and long before the default time of 30 s.
  */
 static void took_rest_ms(int64_t begun_ms)
 {
@@ -600,8 +605,8 @@ static void rest_ms_ends_each_wait(void)
 }
 
 /*
- * After a stop the last status line may come later than the register that says that the card is
- * idle. If the line never comes, the stop returns -ETIMEDOUT after rest_ms.
+ * At a stop the register that says that the card is idle may be ahead of the last status line. If
+ * that line never comes, the stop returns -ETIMEDOUT after the time in the setting rest_ms.
  */
 static void a_last_line_that_does_not_come_is_waited_for(void)
 {
@@ -614,8 +619,8 @@ static void a_last_line_that_does_not_come_is_waited_for(void)
 }
 
 /*
- * rest_ms of 0 stands for the default, which litepcie_capture_settings() then returns. rest_ms of
- * -1 stays -1.
+ * In the settings of a capture, rest_ms (longest wait for the card) of 0 stands for the default
+ * time, which litepcie_capture_settings() then returns. A rest_ms of -1 stays -1.
  */
 static void rest_ms_has_a_default(void)
 {

@@ -103,7 +103,10 @@ static void card_readl(struct litepcie *ours, uint32_t offset, uint32_t *value)
 	}
 	if (offset == registers->position + 4 && selected()->line) {
 		*value = (uint32_t)selected()->line->position;
-		/* After the seal of queue 1 its position moves on, since more frames come. */
+		/*
+		 * The library reads this register to learn where queue 1 was sealed. Then the
+		 * position in the status line of queue 1 moves on, since more frames come.
+		 */
 		if (card.seals && selected() == &card.queue[1])
 			put_position(*value + 64);
 	}
@@ -425,8 +428,9 @@ static void refusals_have_a_sentence(void)
 	sorting.spread[127] = 3;
 	CHECK_EQUAL(litepcie_capture_sort(capture, &sorting), 0);
 	/*
-	 * With `newest` and sorting, the card would also write frames to a queue that was not
-	 * started. So queue 0 can start only if all queues are started.
+	 * With the setting `newest` (old data in the rings is overwritten) and sorting, the card
+	 * would also write frames to a queue that was not started. So queue 0 can start only if all
+	 * queues are started.
 	 */
 	CHECK_EQUAL(litepcie_capture_start(second), 0);
 	CHECK_EQUAL(litepcie_capture_start(capture), -EINVAL);

@@ -74,11 +74,14 @@ static struct {
 	/* number of raised interrupts that no sleep of the library has taken yet */
 	unsigned int	raised;
 	/*
-	 * number of the sleep from now on, from 1, that stops the DMA, as another thread of the
-	 * program could; 0: none
+	 * number of the library's sleep, counted from 1 when this is set, in which the DMA is
+	 * stopped, as another thread of the program could do; 0: none
 	 */
 	unsigned int	stops;
-	/* number of sleeps since the sleep that @stops chose, or since open_card() before that */
+	/*
+	 * number of sleeps since open_card() or since a sleep in which the DMA was stopped,
+	 * whichever was later
+	 */
 	unsigned int	sleeps_after;
 	bool		wanted;		/* true: the kernel wants the program to close the card */
 } card;

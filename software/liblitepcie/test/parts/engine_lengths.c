@@ -103,8 +103,9 @@ static void an_interrupt_begins_the_looks(void)
 		CHECK_EQUAL(timerfd_gettime(dev.timer, &timer), 0);
 		CHECK(!timer.it_interval.tv_sec && timer.it_interval.tv_nsec == 1000000);
 		/*
-		 * without dev->watched the library would find the record in memory first, and would
-		 * not sleep and take the timer's event
+		 * With dev->watched set, as by litepcie_dma_fd(), each call of look() sleeps and so
+		 * takes the timer's event. Otherwise the library would find the record in memory
+		 * first, and would not sleep.
 		 */
 		dev.watched = true;
 		for (uint64_t n = 4 * round; n < 4 * round + 4; n++) {
@@ -171,9 +172,9 @@ static void a_flush_time_has_its_rules(void)
 }
 
 /*
- * Descriptors have the flag LAST_DISABLE in a run without packets, and lack it in a run with
- * packets. A length of an h2c buffer holds for one round of the ring: in the next round the buffer
- * is whole again.
+ * Descriptors have the flag LAST_DISABLE (the end of the buffer is not the end of a packet) in a
+ * run without packets, and lack this flag in a run with packets. A length of an h2c buffer holds
+ * for one round of the ring: in the next round the buffer is whole again.
  */
 static void buffers_have_lengths(bool packets)
 {

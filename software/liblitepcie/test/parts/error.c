@@ -27,8 +27,9 @@ static const struct {
 };
 
 /*
- * Get words of the meaning of @error: those of `meanings`, or the text of strerror(). The text is
- * copied, since the next strerror() of an unknown number overwrites it.
+ * Copy words that the text of the error number @error must have: those of `meanings`, or the whole
+ * text of strerror(). A copy is needed, since the next strerror() of an unknown number overwrites
+ * that text.
  */
 static void words_of(int error, char words[64])
 {

@@ -20,7 +20,10 @@
 
 #include "check.h"
 
-/* In the two sources that are included below, these calls go to functions of this test. */
+/*
+ * The two sources that are included below call ioctl(), open() and mmap(). Here these calls go to
+ * functions of this test.
+ */
 #define ioctl(_fd, _request, _argument)	made_up_ioctl(_request, _argument)
 #define open(_path, _flags)		made_up_open(_path)
 #define mmap				made_up_mmap
@@ -136,7 +139,8 @@ static int made_up_ioctl(unsigned long request, void *argument)
 		return 0;
 	case LITEPCIE_IOCTL_CAPTURE_INFO:
 		/*
-		 * A start of the generator asks for the generator's state only, and not for counts.
+		 * A start of the generator asks for the generator's state only, with @ask 0. It
+		 * gets no counts.
 		 */
 		if (!info->ask)
 			return 0;

@@ -11,8 +11,9 @@
 #include "words_card.h"
 
 /*
- * Add the block for the sorting of frames to @queues capture queues, whose registers lie 8 bytes
- * apart. @rules is its number of rules, and @entries the number of entries of its spread.
+ * Add the block for the sorting of frames to @queues capture queues. The registers of the block lie
+ * 8 bytes apart. The block says that the card has @rules rules, and @entries entries of the spread
+ * (the table that gives a frame's queue).
  */
 static void add_queues(uint32_t offset, uint32_t queues, uint32_t rules, uint32_t entries)
 {
@@ -123,8 +124,9 @@ static void a_block_of_another_version_is_not_used(void)
 }
 
 /*
- * A card whose number of queues, rules or spread entries the library does not know counts as a card
- * with one queue.
+ * If a card's number of capture queues, of rules for sorting frames, or of entries of the spread
+ * (the table that gives a frame's queue) is not one that the library can use, the library uses the
+ * card as one with a single queue.
  */
 static void queues_of_another_size_are_not_used(void)
 {
@@ -142,8 +144,9 @@ static void queues_of_another_size_are_not_used(void)
 }
 
 /*
- * The mask of the slot's counters must be right for each width in the capability table. A width of
- * 0 or 64 must not lead to a shift by 64 bits, which is undefined in C.
+ * The library needs a mask with as many bits as the counters of the user slot's monitor have. It
+ * must be right for each width in the capability table. A width of 0 or 64 must not lead to a shift
+ * by 64 bits, which is undefined in C.
  */
 static void any_width_of_the_slot_s_counters_has_a_mask(void)
 {
@@ -163,7 +166,7 @@ static void any_width_of_the_slot_s_counters_has_a_mask(void)
 	}
 }
 
-/* A handle of channel 1 uses the registers and causes of that channel. */
+/* A handle of DMA channel 1 must use the registers and the interrupt causes of that channel. */
 static void a_channel_has_registers_of_its_own(void)
 {
 	uint32_t *parameter;

@@ -5,8 +5,9 @@
  */
 
 /*
- * Test player.c on a player whose registers the test imitates. Some reads of these registers fail
- * and return all ones, as a root port does when the card does not answer it.
+ * Test player.c, the library's calls for the card's player, which makes frames of the packets that
+ * come by h2c. The test imitates the player's registers. Some reads of these registers fail and
+ * return all ones, as a root port does when the card does not answer it.
  */
 #include <errno.h>
 #include <string.h>
@@ -22,7 +23,7 @@
 static struct {
 	uint32_t	words[0x40];
 	uint32_t	blocked;	/* offset of the register whose reads fail with all ones */
-	unsigned int	given_up;	/* number of reads of that register that still fail */
+	unsigned int	given_up;	/* number of reads of @blocked that still fail */
 } card;
 
 static struct litepcie dev;

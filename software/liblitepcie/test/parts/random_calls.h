@@ -119,8 +119,9 @@ static inline int model_want(unsigned int way)
 }
 
 /*
- * Update the model after a call of litepcie_stream_ready() or litepcie_stream_acquire(). Returns
- * the number of buffers that can then be acquired, without the effect of the call itself.
+ * Update the model for what a call of litepcie_stream_ready() or litepcie_stream_acquire() has
+ * learned of the card's progress. Returns the number of buffers that can be acquired then,
+ * including a buffer that this call itself has acquired.
  */
 static inline uint64_t model_wanted(unsigned int way, int timeout_ms)
 {

@@ -45,7 +45,10 @@ struct model {
 
 static struct model models[2];
 static bool records;	/* true: the card writes records and status lines */
-/* number of interrupts that the card has raised since a stream was started while none ran */
+/*
+ * number of interrupts that the card has raised since a stream was last started while the other
+ * stream was stopped
+ */
 static uint64_t interrupts;
 
 #define MODEL(way)	(&models[way])

@@ -73,8 +73,8 @@ static inline void step_start(unsigned int way)
 static inline void step_stop(unsigned int way)
 {
 	/*
-	 * stop in one of eight such steps only, so that on average a run lasts for several rounds
-	 * of the ring
+	 * A step of this kind stops the stream in one of eight cases on average, so that a run
+	 * lasts for several rounds of the ring.
 	 */
 	if (!one_in(8))
 		return;
@@ -123,7 +123,7 @@ static inline void step_untrue(unsigned int way)
 	model_hand_over_early(way);
 	untrue = m->posted + 1 + below(2);
 	if (way && records && m->executed < m->posted && one_in(2))
-		untrue = m->executed + 1;	/* buffer number @executed has no record */
+		untrue = m->executed + 1;	/* the last buffer counted has no record */
 	if (records)
 		line(lines[way])->buffers = untrue;
 	else

@@ -7,9 +7,9 @@
 /*
  * Test the streams by random calls and a card that executes random numbers of descriptors. A model
  * says what each call must return, which descriptors the card must get, and what the library's
- * counts of each direction must be. In about half of the runs the
- * counts begin just below 2^32 buffers, where the count in a card's register wraps. random_model.h
- * has the model, random_card.h the card, random_calls.h and random_runs.h the steps of a sequence.
+ * counts of each direction must be. In about half of the runs the counts begin just below 2^32
+ * buffers, where the count in a card's register wraps. random_model.h has the model, random_card.h
+ * the card, random_calls.h and random_runs.h the steps of a sequence.
  *
  * Usage: stream_random [SEED [COUNT [STEPS]]]: COUNT sequences of STEPS steps each, with the seeds
  * SEED, SEED + 1 and so on.
