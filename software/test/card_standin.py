@@ -2,7 +2,8 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A stand-in for the card itself: registers, LitePCIe's DMA in prog mode, pattern, counters.
+"""A stand-in for the card itself: registers, a DMA like LitePCIe's whose descriptors run once,
+pattern, counters.
 
 The stand-in moves data buffer by buffer and has no TLPs, so it proves nothing about gateware. Tests
 run software against the stand-in, which also misbehaves on request (see FAULTS).
@@ -61,8 +62,8 @@ FAULTS = {
     # number of buffers by which the count in the card's status lines exceeds the true count of
     # finished buffers
     "line_ahead": 0,
-    # number of the c2h descriptor for which the card writes no record; the first descriptor has the
-    # number done_before. None: the card writes all records.
+    # number of the c2h descriptor for which the card writes no record; the number of the first
+    # descriptor is the value of the fault done_before. None: the card writes all records.
     "no_record": None,
     # values of the user slot monitor's registers, by name; None: the card has no monitor
     "slot": None,
@@ -179,7 +180,8 @@ class Channel:
         # bytes that this direction has moved since power-on or since the last flush of its table
         self.position = 0
         self.moved = 0  # number of bytes that this DMA direction has moved since power-on
-        # value of `moved` when software last cleared the TLP counters, or 0 if it never did
+        # value that the byte count `moved` had when software last cleared the TLP counters; 0: it
+        # never did
         self.cleared = 0
 
 
@@ -423,8 +425,9 @@ class CardStandin:
             self.generated += size // 4
 
     def _waits(self):
-        """Return whether the data in the loopback fills the next c2h buffer, or has the end of a
-        packet in it.
+        """Return whether the data in the loopback is enough for the next c2h buffer: it fills the
+        buffer. If the next c2h descriptor does not have the flag LAST_DISABLE, data that has the
+        end of a packet is enough, too.
         """
         _, size, _, wanted = self.c2h.table[0]
         return (wanted and any(ends for _, ends in self.inside)) or sum(

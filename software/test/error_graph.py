@@ -34,13 +34,15 @@ QUEUE |= {"capture_generate_stop"}
 # that the function returns reaches a program. All other public calls use the function so that it
 # never returns the number, or do not return the number to the program.
 BOUNDED = {
-    # These three functions refuse a wrong place or size of an access. Only in these calls does the
-    # program choose the place and the size.
+    # check_access() refuses an access at a wrong offset. check_width() and refuse() refuse one of a
+    # wrong size. Only in the calls of ACCESSES does the program choose the offset, and only in the
+    # calls bar_* among them does it choose the size.
     ("check_access", "EINVAL"): ACCESSES,
     ("check_width", "EOPNOTSUPP"): ACCESSES - {"readl", "readq", "writel", "writeq"},
     ("refuse", "EOPNOTSUPP"): ACCESSES - {"readl", "readq", "writel", "writeq"},
-    # the program has not set struct_size, or a setting is too new for the library: the first
-    # comment of liblitepcie.h tells of this error for all calls
+    # read_size() and litepcie_struct_in() return EINVAL if the program has not set struct_size, or
+    # a setting is too new for the library. The first comment of liblitepcie.h tells of this error
+    # for all calls, so the comments of the calls need not.
     ("read_size", "EINVAL"): set(),
     ("litepcie_struct_in", "EINVAL"): set(),
     # refill() gives EAGAIN to vfio_user_broken(), which returns -ETIMEDOUT for it
@@ -55,11 +57,12 @@ BOUNDED = {
     # says nothing of the slot.
     ("read_slot", "ENOENT"): {"slot"},
     ("read_slot", "EAGAIN"): {"slot"},
-    # Only these calls ask the driver for a capture queue, which another program may have (EBUSY),
-    # or give the driver the memory of a ring (EMSGSIZE).
+    # Only the calls of QUEUE ask the driver for a capture queue, which another program may have
+    # (EBUSY). Some of them give the driver the memory of a ring (EMSGSIZE).
     ("call", "EBUSY"): QUEUE,
     ("give_ring", "EMSGSIZE"): QUEUE - {"capture_open", "capture_generate_stop"},
-    # Other calls sleep in litepcie_capture_nap(), too, but go on after a signal.
+    # litepcie_capture_next() ends when a signal has ended its sleep. Other calls that sleep in
+    # litepcie_capture_nap() go on after a signal.
     ("litepcie_capture_nap", "EINTR"): {"capture_next"},
 }
 FUNCTION = re.compile(r"^[a-z][\w \*]*?\b(\w+)\([^;{}]*\)\n\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
@@ -82,9 +85,11 @@ def sources():
 
 @cache
 def functions():
-    """Return {(path, name): body} of all functions, and {(word, member): functions} of the tables.
+    """Return two dicts: {(path, name): body} of all functions of the library, and {(word, member):
+    functions} of the structs in TABLES, whose members are pointers to functions.
 
-    `word` is that of TABLES, and `functions` is a set of pairs (path, name).
+    `word` is the value of the struct in TABLES. `functions` is the set of those functions to which
+    the member points in any of these structs, each as a pair (path, name).
     """
     bodies, members = {}, defaultdict(set)
     for path, text in sources().items():
@@ -97,7 +102,7 @@ def functions():
 
 
 def find(path, name):
-    """Return the key of the function that `name` means in the file `path`, or None.
+    """Return the key (path, name) of the function that `name` means in the file `path`, or None.
 
     A name that the file does not define means the function of that name in another file, if the
     name has an underscore.
@@ -109,7 +114,7 @@ def find(path, name):
 
 
 def uses(key):
-    """Return the keys of the functions that the function with this key uses."""
+    """Return the keys (path, name) of the functions that the function with the key `key` uses."""
     bodies, members = functions()
     path, _ = key
     text = re.sub(r"\bstruct \w+", "", bodies[key])

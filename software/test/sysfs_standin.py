@@ -2,8 +2,8 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Make a folder that has the sysfs of a machine with cards. litepcie_util takes the folder that the
-variable LITEPCIE_ROOT names for the root folder of the machine.
+"""Make a folder that has the sysfs of a machine with cards. If the environment has LITEPCIE_ROOT,
+litepcie_util uses the folder of that name as the root folder of the machine.
 
 The folder has only plain files, folders and links. A write to a file changes its contents and does
 nothing else: a test must carry out what the kernel would do.

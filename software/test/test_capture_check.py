@@ -87,8 +87,9 @@ def test_a_file_that_is_no_pcapng_is_told(tool, tmp_path):
 
 
 def test_a_recording_without_an_mbuf_says_so(tool, tmp_path):
-    """`check` takes a file with a filler block for a recording, although no seal follows. The
-    values of its report that come from seals are then null."""
+    """`check` takes a file for a recording of lanebox-capture if it has a filler, a block type of
+    such recordings, even without a seal, the block that ends each MBUF (part of the ring). Without
+    seals the values of the report that come from seals are null."""
     file = tmp_path / "a.pcapng"
     file.write_bytes(section("<") + interface("<") + block("<", 0x80004C46, bytes(20)))
     _, (found,) = check(tool, file)
@@ -100,7 +101,7 @@ def bad_blocks(order):
     `check` for each. The blocks must follow a section and an interface.
     """
     word = order + "I"
-    head = struct.pack(order + "5I", 0, 0, 0, 0, 0)  # fixed fields of an empty packet
+    head = struct.pack(order + "5I", 0, 0, 0, 0, 0)  # fields of a packet block without data
     drops = [option(order, 4, struct.pack(order + "Q", 2**64 - 1 + n)) for n in (0, -1)]
     return {
         "cut": (packet(order, 1, bytes(100))[:-50], "has 132 bytes, but the file ends after 82"),

@@ -2,7 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Test the command `disk` of lanebox-capture, which needs no card."""
+"""Test the command `disk` of lanebox-capture, which tries whether a disk can hold the rate of a
+capture. It needs no card.
+"""
 
 import contextlib
 import json
@@ -34,7 +36,8 @@ def test_a_rate_that_the_disk_holds_loses_nothing(tool, tmp_path):
 
 
 def test_a_rate_that_no_disk_holds_is_told(tool, tmp_path):
-    """If the ring of a trial runs over, `disk` ends with status 1. Each byte is written or lost."""
+    """If the disk is too slow for the rate, so that the ring of `disk` runs over, `disk` ends with
+    status 1. Each byte counts as written or as lost."""
     options = ("--rate", "8G", "--seconds", "0.05", "--ring", "64K", "--mbuf", "16K")
     report = disk(tool, *options, tmp_path, status=1)
     assert "does not hold 8.590 GB/s" in report["failures"][0]
@@ -81,8 +84,8 @@ def test_a_size_that_is_no_power_of_two_is_refused(tool, tmp_path, option, size)
 
 
 def has_begun(process):
-    """Return whether the trial has begun to write: its file, whose name was removed, is larger than
-    the page of header."""
+    """Return whether the trial of `disk` has begun to write: its file, which has no name any more,
+    is larger than the header of 4096 bytes."""
     for link in Path(f"/proc/{process.pid}/fd").iterdir():
         with contextlib.suppress(OSError):
             if ".lanebox-disk" in os.readlink(link) and os.stat(link).st_size > 4096:
@@ -101,7 +104,7 @@ def test_ctrl_c_ends_a_trial_with_its_result(tool, tmp_path):
     time.sleep(0.5)
     running.send_signal(signal.SIGINT)
     out, _ = running.communicate(timeout=60)
-    # The status is 1 if the machine stood still for a while, so that the ring ran over.
+    # The status of `disk` is 1 if its ring ran over, as when the machine stood still for a while.
     assert running.returncode in (0, 1)
     assert json.loads(out)["written_bytes"] > 0
     assert list(tmp_path.iterdir()) == []

@@ -2,7 +2,8 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Test the command `find` of lanebox-capture, which needs no card.
+"""Test the command `find` of lanebox-capture, which finds packets in pcapng files by a filter. It
+needs no card.
 
 The packets that `find` writes are read by sim/pcap.py, which shares no code with the tool. If
 tcpdump is installed, it must find the same number of packets with the same filter.
@@ -36,8 +37,8 @@ def frame(protocol, port, size):
 def recording(tmp_path):
     """Return a file of 400 packets, and a list with the protocol, port and data of each packet.
 
-    Some packets have a count of lost packets (drops), and a filler block follows every 100th
-    packet.
+    Some packets have a count of lost packets (drops). Behind every 100th packet is a filler, a
+    block without a packet.
     """
     rng = random.Random(SHIFT)
     print(f"seed {SHIFT}")

@@ -31,7 +31,7 @@ def changed(data, at, value):
 
 
 GOOD = section("<") + interface("<") + packet("<", 5, bytes(60))
-AT = len(section("<") + interface("<"))  # offset of the packet's block
+AT = len(section("<") + interface("<"))  # offset in GOOD of the block with its packet
 
 
 @pytest.mark.parametrize(

@@ -232,7 +232,8 @@ def test_every_call_has_a_page_without_a_fault(installed):
         assert not missing and described, (page.name, missing)
 
 
-# The error numbers that the manual page of each of these calls must name, no more and no fewer.
+# call of the library -> the error numbers that the section ERRORS of the call's manual page must
+# have, no more and no fewer
 ERRORS = {
     "litepcie_csr_load": "EFBIG EINVAL ENOENT EPROTO",
     "litepcie_bar_map": "EINVAL ENOENT EOPNOTSUPP",

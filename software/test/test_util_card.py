@@ -2,7 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Test litepcie_util's commands of the card services if the card cannot be opened."""
+"""Test those commands of litepcie_util that use the card's flash, sensors, modules, reboot or
+management CPU, if the card cannot be opened.
+"""
 
 import struct
 
@@ -26,7 +28,8 @@ def test_a_card_that_is_not_there_is_one_sentence(util, tmp_path, command, way):
     """If there is no card, each command in COMMANDS ends with status 1 and one sentence that says
     what the user can do.
     """
-    # The image is a jump to itself. A wrong image would be refused before the card is opened.
+    # The file is a firmware image for the card's CPU: one jump to itself. `firmware load` would
+    # refuse a wrong image before it opens the card.
     raw = image.seal(struct.pack("<4I", 0x6F, layout.IMAGE_MAGIC, 0, 0))
     (tmp_path / "image.bin").write_bytes(raw)
     words = [str(tmp_path / word) if word.endswith(".bin") else word for word in command.split()]

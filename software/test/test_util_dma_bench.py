@@ -54,7 +54,9 @@ def test_dma_bench_does_not_wait_for_logic_that_moves_nothing(util, card, device
 
 
 def test_dma_bench_sweeps_over_sizes(util, card, device):
-    """On a card with records dma_bench --sweep moves and compares 64 bytes to 64 KiB at a time."""
+    """On a card with records (of finished c2h buffers, in host memory) dma_bench --sweep moves and
+    compares transfers of 64 bytes to 64 KiB.
+    """
     with card(records=True):
         status, report = util.json(device, "dma_bench", "--sweep")
         assert status == 0, report["failures"]
@@ -70,8 +72,8 @@ def test_dma_bench_sweeps_over_sizes(util, card, device):
 
 
 def test_a_card_without_records_sweeps_over_whole_buffers(util, card, device):
-    """On a card without records the rows of dma_bench --sweep for sizes below 4 KiB have a reason
-    in place of a rate, and the status is 0.
+    """On a card without records (of finished c2h buffers, in host memory) the rows of dma_bench
+    --sweep for sizes below 4 KiB have a reason in place of a rate, and the status is 0.
     """
     with card():
         status, report = util.json(device, "dma_bench", "--sweep")

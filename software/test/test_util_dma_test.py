@@ -153,10 +153,11 @@ def test_without_any_interrupt_both_directions_still_finish_and_fail(util, card,
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_a_card_with_records_is_not_asked_for_them(util, card, device, direction):
-    """dma_test finds the progress of a card with records in host memory, and not by register reads.
+    """If the card writes records of finished buffers to host memory, dma_test finds the progress
+    there and not by register reads.
 
-    So a run of 8 MiB needs hardly more register reads than a run of 2 MiB and one additional
-    reading of the card's counters.
+    So a run of 8 MiB makes hardly more register reads than a run of 2 MiB, apart from those of one
+    more reading of the card's counters.
     """
     reads = []
     with card(records=True) as standin:
@@ -165,7 +166,8 @@ def test_a_card_with_records_is_not_asked_for_them(util, card, device, direction
             assert status == 0, report["failures"]
             assert report["interrupts"] > 0 and report["interrupts_missed"] == 0
             reads.append(standin.card.reads)
-    # The longer run has 24 batches of 32 buffers more. It may read fewer than 14 registers more.
+    # The run of 8 MiB has 24 batches of 32 buffers more than that of 2 MiB. Apart from the counters
+    # it may make up to 13 reads of BAR0 more.
     assert COUNTERS <= reads[1] - reads[0] < COUNTERS + 14
 
 
@@ -180,8 +182,8 @@ def test_a_card_with_records_is_not_asked_for_them(util, card, device, direction
     ids=str,
 )
 def test_a_card_with_records_that_misbehaves_is_noticed(util, card, device, fault, sentence):
-    """dma_test on a card with records fails if the card writes an impossible count, leaves out a
-    record, stalls or flips a bit.
+    """On a card that writes records of finished buffers to host memory, dma_test fails if the card
+    writes an impossible count, leaves out a record, stalls or flips a bit.
     """
     with card(records=True, **fault):
         arguments = ("dma_test", "--direction", "c2h", "--size", "1M", "--timeout", "1")
@@ -191,8 +193,8 @@ def test_a_card_with_records_that_misbehaves_is_noticed(util, card, device, faul
 
 
 def test_a_card_with_records_that_dies_is_noticed(util, card, device):
-    """If a card with records writes no more records and its registers read as all ones, dma_test
-    fails, and its message says that the card has lost its state.
+    """If a card stops writing records of finished buffers to host memory, and its registers read as
+    all ones, dma_test fails, and its message says that the card has lost its state.
     """
     with card(records=True) as standin:
         process = util.start("-d", device, "dma_test", "--duration", "20", "--timeout", "2")

@@ -32,8 +32,9 @@ RULES = {
 
 @pytest.fixture
 def flash(card, util, device, tmp_path):
-    """Return a function that runs `litepcie_util flash` on an engine with the file IMAGE, once for
-    each of its verbs. The function returns the last run's exit status and error messages.
+    """Return a function that runs `litepcie_util flash VERB image.bin` for each of the given verbs
+    on a stand-in for the flash engine. The function returns the last run's exit status and error
+    messages. The file image.bin has the bytes IMAGE, if the test does not write others to it.
     """
     (tmp_path / "image.bin").write_bytes(IMAGE)
 
@@ -105,8 +106,8 @@ def test_the_flash_has_a_whole_image_or_none_at_every_step(flash):
 
 @pytest.mark.parametrize("before", range(1, len(SYNC)))
 def test_a_synchronisation_word_across_two_pages_is_destroyed_first(flash, before):
-    """If the synchronisation word of the old image begins in the first page and ends in the second,
-    `flash write` destroys it before it erases the first sector, too."""
+    """The synchronisation word of the old image may begin in the first page and end in the second.
+    `flash write` destroys such a word, too, before it erases the first sector."""
     engine, words = FlashStandin(), []
     old = (b"\xff" * (PAGE - before) + SYNC).ljust(2 * PAGE, b"\0")
     for at in (0, PAGE):
@@ -174,8 +175,8 @@ def test_a_refusal_that_only_the_count_shows_is_a_failure(flash, opcode):
 
 @pytest.mark.parametrize("more, taken", [(0, True), (1, False)], ids=["longest", "too long"])
 def test_the_last_bytes_of_the_room_stay_erased(flash, tmp_path, more, taken):
-    """An image may fill the application's room except its last SPARE bytes. An image that is a word
-    longer is refused.
+    """An image may fill the room that the flash has for the application, except the last SPARE
+    bytes of the room. An image that is a word longer is refused.
     """
     engine = FlashStandin()
     pads = ROOM - SPARE - len(IMAGE) + 4 * more

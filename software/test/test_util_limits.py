@@ -19,9 +19,8 @@ TABLE = ROOT / "software" / "tools" / "litepcie_util" / "dma" / "limits_table.h"
 
 
 def test_the_table_is_what_the_formulas_give():
-    """limits_table.h is what sim/rows/limits_header.py generates.
-
-    The file says which script generates it.
+    """limits_table.h is what sim/rows/limits_header.py generates. A comment in limits_table.h names
+    that script.
     """
     assert TABLE.read_text() == limits_header.header() + "\n"
 

@@ -40,8 +40,8 @@ def test_times_are_in_the_ticks_of_the_card(util, card, device, tick_ns, limit):
     table.
 
     A card at 125 MHz moves as many bytes in a tick as a card at 250 MHz, but its ticks are twice as
-    long. At MPS 512 the wire limits c2h at 250 MHz. At 125 MHz the card's interface is the limit,
-    which is half of 7.5294 GB/s.
+    long. At MPS 512 the wire limits c2h at 250 MHz. At 125 MHz the card's interface to the PCIe
+    block is the limit: 3.7647 GB/s, half of what it can move at 250 MHz.
     """
     with card(tick_ns=tick_ns):
         _, info = util.json(device, "info")

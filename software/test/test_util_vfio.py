@@ -24,8 +24,8 @@ def test_bind_does_what_the_kernel_wants_in_its_order(util, machine):
     place = machine.add(CARD, driver="litepcie", group=GROUP)
     machine.driver("vfio-pci")
     status, found = util.report("vfio", "bind", "22:00.0")
-    # The last write of `vfio bind`, a newline, has overwritten the first byte of "vfio-pci", since
-    # a file of the stand-in keeps the other bytes.
+    # The last write of `vfio bind` to driver_override is a newline. It has overwritten only the
+    # first byte of "vfio-pci", since the file is a plain file, which keeps its other bytes.
     assert (place / "driver_override").read_text() == "\nfio-pci"
     assert machine.read(f"{PCI}/drivers/litepcie/unbind") == CARD
     assert machine.read(f"{PCI}/drivers_probe") == CARD

@@ -105,7 +105,8 @@ class Standin:
         self.card = None
         # data in the client's last answer to a DMA_READ or DMA_WRITE of the board (see ask_memory)
         self.asked = None
-        # error number in the header of the answer whose data is in `asked`; 0: no error
+        # error number in the header of the answer whose data is in `asked`; 0: no error; None: no
+        # answer has come yet
         self.error = None
         # True: the board has sent the one message of the fault ask_memory that follows a write
         self.requested = False
@@ -137,8 +138,8 @@ class Standin:
     # For the tests ------------------------------------------------------------------------------
 
     def preset_memory0(self, words):
-        """Set the words that memory0 has at power-on, from its first word on. A card that exists
-        already keeps its memory0.
+        """Set the words that the card's memory memory0 has at power-on, from its first word on. A
+        card that exists already keeps the words that it has.
         """
         self.preset = {self.registers.memory0 + 4 * n: word for n, word in enumerate(words)}
 

@@ -64,7 +64,10 @@ struct litepcie_dma_ctrl {
 	int64_t writer_hw_count, writer_sw_count;
 	unsigned buffers_available_read, buffers_available_write;
 	unsigned usr_read_buf_offset, usr_write_buf_offset;
-	/* The fields from @dev on are Lanebox's own. LitePCIe's struct has two others there. */
+	/*
+	 * @dev, @read and @write are Lanebox's own. LitePCIe's struct of this name has two other
+	 * fields in their place.
+	 */
 	struct litepcie *dev;
 	struct litepcie_stock_way read, write;	/* the streams c2h (@read) and h2c (@write) */
 };
@@ -183,7 +186,7 @@ static inline int litepcie_stock_result(struct litepcie_dma_ctrl *dma, int rc)
 }
 
 /*
- * Give the buffers back to the card that the program has got since the last
+ * Give back to the card those buffers that the program has got since the last
  * litepcie_dma_process().
  */
 static inline void litepcie_stock_give_back(struct litepcie_dma_ctrl *dma,

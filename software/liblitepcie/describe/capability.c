@@ -145,7 +145,7 @@ static uint32_t parameter(const struct litepcie *dev, unsigned int type, unsigne
 {
 	const struct litepcie_block *block = litepcie_find_block(dev, type, 0);
 
-	/* an older card may have fewer parameters in an entry: a missing parameter counts as 0 */
+	/* an older card's table may have fewer parameters for a block: a missing one counts as 0 */
 	return block && number < block->parameters ? block->parameter[number] : 0;
 }
 

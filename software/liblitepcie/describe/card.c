@@ -5,8 +5,8 @@
  */
 
 /*
- * The calls that use the card's registers of identity, time, link, counters and pattern. They reach
- * the registers by the functions of any back end.
+ * The library's calls for the card's identifier, time, link, counters and pattern. They access
+ * registers by the functions of the back end that has opened the card.
  */
 #include <stdio.h>
 
@@ -22,8 +22,8 @@
 
 /*
  * Read the gateware's identifier into dev->card.identifier. The block with the identifier has one
- * character in each word, and more words than the text. Reading stops after the word 0, which ends
- * the text, or when dev->card.identifier is full.
+ * character in each word, and words to spare behind the text. Reading stops after a word of 0,
+ * which ends the text, at the end of the block, or when dev->card.identifier is full.
  */
 int litepcie_identifier_read(struct litepcie *dev)
 {

@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 /*
- * Continue the CRC @crc with @bytes of @data. The caller gives ~0u for the first part of the data,
- * and inverts the result for the last part.
+ * Continue the CRC @crc with @bytes of @data, and return it. The caller gives ~0u as @crc for the
+ * first part of the data, and inverts the bits of the result after the last part.
  */
 static inline uint32_t litepcie_crc32(uint32_t crc, const void *data, size_t bytes)
 {

@@ -217,7 +217,7 @@ int litepcie_csr_load(struct litepcie *dev, const char *path)
 	file = fopen(path, "re");
 	if (!file)
 		return litepcie_fail_errno(errno, "%s", path);
-	/* No csr.json has a zero byte, so this reads the whole file. */
+	/* getdelim() reads up to a zero byte: the whole file, since a csr.json has no such byte. */
 	length = getdelim(&text, &room, '\0', file);
 	if (length < 0 && !feof(file))
 		rc = litepcie_fail_errno(errno == ENOMEM ? ENOMEM : EIO, "%s", path);

@@ -15,7 +15,7 @@
 
 #define PLACE(field)	offsetof(struct litepcie_map, field)
 
-/* rows of `wanted` for the counters of one of the TLP streams cq, cc, rq and rc */
+/* rows of the table `wanted` (below) for the counters of a TLP stream: cq, cc, rq or rc */
 #define STREAM(stream, number) \
 	{ LITEPCIE_BLOCK_COUNTERS, "pcie_counters_" stream "_beats", PLACE(streams[number][0]) }, \
 	{ LITEPCIE_BLOCK_COUNTERS, "pcie_counters_" stream "_stalls", PLACE(streams[number][1]) }, \
@@ -26,8 +26,8 @@
 	{ LITEPCIE_BLOCK_COUNTERS, "pcie_counters_" stream "_last", PLACE(streams[number][5]) }
 
 /*
- * Rows of `wanted` for the registers of one direction of the DMA. LitePCIe calls h2c "reader" and
- * c2h "writer".
+ * Rows of the table `wanted` (below) for the registers of one direction of the DMA. The names of
+ * these registers are LitePCIe's, which calls h2c "reader" and c2h "writer".
  */
 #define DIRECTION(way, theirs) \
 	{ LITEPCIE_BLOCK_DMA, "pcie_dma#_" theirs "_enable", PLACE(way.enable) }, \
@@ -193,7 +193,8 @@ static int find_parameters(struct litepcie *dev)
 /*
  * Find the registers by which frames are sorted into several capture queues. Their offsets are
  * parameters of the block CAPTURE_QUEUES. A block of an unknown version, or with other numbers of
- * queues, rules or entries than the library can use, is ignored: the library then uses one queue.
+ * queues, rules or entries of the spread (a table of queues) than the library can use, is ignored:
+ * the library then uses one queue.
  */
 static void find_sorter(struct litepcie *dev)
 {
@@ -217,8 +218,8 @@ static void find_sorter(struct litepcie *dev)
 }
 
 /*
- * Find the registers by which the net device's frames are captured. Their offsets are parameters of
- * the block CAPTURE_NET. A block of an unknown version is ignored.
+ * Find the registers that let the capture block also record the frames of the card's net device.
+ * Their offsets are parameters of the block CAPTURE_NET. A block of an unknown version is ignored.
  */
 static void find_net(struct litepcie *dev)
 {

@@ -28,13 +28,14 @@ struct litepcie_dma_registers {
 	 * descriptor into the card's table
 	 */
 	uint32_t push;
-	uint32_t loop;		/* register with the table's mode; value 0: descriptors run once */
+	/* register with the mode of the descriptor table; value 0: descriptors run once */
+	uint32_t loop;
 	/*
-	 * register with the number of descriptors that the card counts as done since the last flush
-	 * of the table, modulo 2^32
+	 * register with the number of descriptors that the card counts as done since the descriptor
+	 * table was last emptied (@flush), modulo 2^32
 	 */
 	uint32_t loop_status;
-	/* register: a write of 1 (a flush) empties the table and sets loop_status to 0 */
+	/* register: a write of 1 empties the descriptor table and sets @loop_status to 0 */
 	uint32_t flush;
 };
 
@@ -108,8 +109,9 @@ struct litepcie_capture_registers {
 };
 
 /*
- * Offsets in BAR0 of the registers of the player, which makes frames of the pcapng data in the h2c
- * stream. If @control is 0, the card has no player of a version that the library knows.
+ * Offsets in BAR0 of the registers of the player, a block of the card that makes frames from the
+ * pcapng data in the h2c stream. If @control is 0, the card has no player of a version that the
+ * library knows.
  */
 struct litepcie_player_registers {
 	uint32_t control, rate, cost, status;
@@ -133,9 +135,9 @@ struct litepcie_sorter_registers {
 };
 
 /*
- * Offsets in BAR0 of the registers by which the net device's frames are captured, which
- * gateware/capture/player/net_registers.py describes. If they are 0, the card has no such registers
- * of a version that the library knows.
+ * Offsets in BAR0 of the registers that let the capture block also record the frames of the card's
+ * net device. gateware/capture/player/net_registers.py describes these registers. If the offsets
+ * are 0, the card has no such registers of a version that the library knows.
  */
 struct litepcie_net_registers {
 	uint32_t control, lost;

@@ -16,7 +16,7 @@
 #include "litepcie_capability.h"
 #include "helpers.h"
 
-/* most readings of the slot monitor, if other programs disturb each reading */
+/* how often the slot monitor is read before an error, if other programs disturb each reading */
 #define TRIES		8u
 
 /* Reading the monitor of the user slot -------------------------------------------------------- */

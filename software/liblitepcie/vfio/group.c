@@ -32,8 +32,8 @@ void vfio_read_link(const char *address, const char *link, char *name, size_t si
 
 /*
  * List the devices because of which VFIO cannot use the IOMMU group, with their drivers, and with a
- * space before each. Devices without a driver or with vfio-pci or pci-stub, and PCI bridges, are
- * left out. A list that is too long for @size is cut.
+ * space before each. Devices without a driver are left out, and those with the driver vfio-pci,
+ * pci-stub or (PCI bridges) pcieport. A list that is too long for @size is cut.
  */
 static void list_others(const struct vfio *vfio, char *names, size_t size)
 {

@@ -68,16 +68,16 @@ def test_an_interrupt_of_the_user_ends_a_wait(host, card, standin):
     "options, wanted", [({}, 0), ({"rest": 0.25}, 250), ({"rest": 1e-9}, 1), ({"rest": -1}, -1)]
 )
 def test_a_capture_has_its_own_limit_for_a_card_that_does_not_rest(host, options, wanted):
-    """The option `rest` of a capture becomes the library's rest_ms, in which 0 is the library's own
-    limit and -1 no limit.
+    """The option `rest` of a capture limits how long calls wait until the card has come to rest. It
+    becomes the library's rest_ms, in which 0 is the library's own limit and -1 no limit.
     """
     assert host.Capture(None, **options)._config.rest_ms == wanted
 
 
 def test_the_defaults_are_those_of_the_rule(host):
     """The default timeout of a DMA run is 10 s. By default a capture waits for ever, since frames
-    may come at any time. Calls have None as their timeout, which stands for the timeout of the run
-    or the capture, or for 10 s."""
+    may come at any time. The default timeout of a call is None, which stands for the timeout of its
+    run or its capture, or for 10 s if the call belongs to neither."""
     from lanebox_host import _seconds, dma
 
     def default(call):

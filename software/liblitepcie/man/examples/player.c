@@ -5,8 +5,9 @@
  */
 
 /*
- * Let the card's player make frames at the rate of a 10 Gb/s line. The card needs a player and the
- * capture block. In this example the capture block drops the frames, since no capture was started.
+ * Let the card's player make frames from pcapng data in the h2c stream, at the rate of a 10 Gb/s
+ * line. The card needs a player and the capture block. In this example the capture block drops the
+ * frames, since no capture was started.
  */
 #include <liblitepcie.h>
 #include <litepcie_capture.h>

@@ -16,7 +16,7 @@
 
 static uint64_t packets;
 
-/* Count the frames of a span, which stay where they are. */
+/* Count the frames of a span (some blocks of the ring), and copy none. */
 static int count(const struct litepcie_span *span)
 {
 	struct litepcie_packet packet;
@@ -28,7 +28,10 @@ static int count(const struct litepcie_span *span)
 	return rc;
 }
 
-/* Write the next blocks of the ring to the file: a few blocks, at most a whole MBUF. */
+/*
+ * Write the next blocks of the ring to the file: those that have come, up to
+ * the end of their MBUF (part of the ring) at most.
+ */
 static int take(struct litepcie_capture *capture, FILE *file, int timeout_ms)
 {
 	struct litepcie_span span = { .struct_size = sizeof(span) };

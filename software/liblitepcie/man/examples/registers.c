@@ -33,8 +33,8 @@ int main(int argc, char **argv)
 	       (unsigned long long)value);
 
 	/*
-	 * Access the register without its name: a program that cannot afford a
-	 * search each time keeps the offset.
+	 * An access by name searches for the name each time. A program that
+	 * cannot afford this finds the offset once and uses the offset.
 	 */
 	if (litepcie_register_find(dev, "ctrl_scratch", &found) == 0) {
 		litepcie_writel(dev, found.offset, 0xbeef);

@@ -91,7 +91,8 @@ def test_a_direction_is_opened_once(library, handle, host):
 
 
 def test_a_ring_is_tried_without_a_trace(library, handle, host):
-    """try_stream() leaves no stream open, whether the ring is possible or not."""
+    """try_stream(), which checks whether a ring of a given shape is possible, leaves no stream
+    open, whether the ring is possible or not."""
     handle.try_stream(library.C2H)
     handle.shape = (4096, 17)
     with pytest.raises(host.LaneboxError, match="17 buffers: it must be a power of two"):

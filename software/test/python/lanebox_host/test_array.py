@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests of lanebox_host/array.py: an array with a lease works until the lease ends, and then each
-use raises ValueError.
+"""Tests of lanebox_host/array.py: an array in a DMA ring has a lease, which ends with its stream.
+Until then the array works. Afterwards most uses of it raise ValueError.
 """
 
 import gc
@@ -65,8 +65,8 @@ def test_each_use_is_possible_until_the_end(array, term, name):
 
 
 def test_views_share_the_lease_and_results_have_none(array, term):
-    """Slices and other views of a leased array are leased, too. Copies, and results of computations
-    in new memory, are plain arrays, which can be used after the end of the lease."""
+    """Slices and other views of a leased array are leased, too. The results of copy(), and of
+    computations in new memory, are plain arrays, which can be used after the end of the lease."""
     views = [array[2:5], array.view(np.uint8), array.reshape(3, 4), array[2:5][1:], array.T]
     plain = [array.copy(), array[2:5].copy(), array + 1, np.concatenate([array, array])]
     plain += [np.sqrt(array), np.add(array, 1), array.copy(order="F")]
