@@ -63,9 +63,10 @@ static inline void loopback(int fd, int enable)
 
 /*
  * Make the file the direction's owner and give it a ring of 32 buffers, for tests that start a
- * direction often. For LitePCIe's loop the driver fills the card's table for such a ring in 96
- * register writes, not in the 768 of LitePCIe's ring. The ring asks for an interrupt after every 32
- * buffers, as LitePCIe's ring does.
+ * direction often. At the start of LitePCIe's loop (a run in which the card goes round the ring
+ * again and again) the driver writes a descriptor for each buffer to a table in the card. For this
+ * ring that takes 96 register writes, for LitePCIe's ring of 256 buffers 768. The card interrupts
+ * after every 32 buffers, as with LitePCIe's ring.
  */
 static inline int small_ring(int fd, unsigned int way)
 {

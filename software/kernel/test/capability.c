@@ -132,7 +132,8 @@ static void write_table(const u32 (*blocks)[2], u32 count)
 
 /*
  * litepcie_block_is_known() must be true only for a block in BAR0, of the version that the driver
- * was written for, whose entry has the last parameter that the caller asks for.
+ * was written for, whose entry in the capability table has enough parameters. The caller gives the
+ * number of the last parameter that it uses.
  */
 static void a_block_of_another_version_is_not_known(void)
 {

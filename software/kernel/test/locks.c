@@ -115,8 +115,8 @@ static void way_io(int fd)
 
 /*
  * Make calls that take the locks of the capture's node: capture->mutex, queue->wait.lock and
- * file->io. WAKE fails before read(), since no file owns a queue of the capture, and after read(),
- * since the file uses read().
+ * file->io. The ioctl WAKE must fail before read(), since the file owns no queue of the capture,
+ * and after read(), since WAKE is not for files that use read().
  */
 static void capture_calls(const char *device)
 {

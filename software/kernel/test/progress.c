@@ -24,7 +24,10 @@
 /* number of descriptors that the table of the stand-in for the card holds */
 #define DEPTH	32u
 #define SIZE	4096u
-/* descriptors that the card has finished before a test; 5 later its 32-bit counter wraps to 0 */
+/*
+ * descriptors that the card has finished before a test begins; the 5th one after these lets the
+ * card's 32-bit counter wrap to 0
+ */
 #define AHEAD	((1ull << 32) - 5)
 
 static u64 ends[DEPTH];
@@ -100,10 +103,10 @@ static u64 litepcie_load_reported(const __u64 *word)
 
 /*
  * Stands for smp_store_release() of a count to the status page. Check that the driver announces a
- * count only when the counted data has arrived. In a held run of c2h the data has arrived once the
- * card has answered a register read that was made after the card sent the data. A program that
- * reads the new count takes the position from the same page, so the position must have been stored
- * before the count.
+ * count only when the counted data has arrived. In a run of c2h by ADVANCE (LITEPCIE_RUN_HELD) the
+ * data has arrived once the card has answered a register read that was made after the card sent the
+ * data. A program that reads the new count takes the position from the same page, so the position
+ * must have been stored before the count.
  */
 static void announce(__u64 *buffers, u64 count)
 {
@@ -207,8 +210,9 @@ static void begin(u32 id, u32 run, u32 count, u32 mode)
 }
 
 /*
- * Begin a held run (LITEPCIE_RUN_HELD) in a state in which @ahead descriptors have been handed over
- * and are done, each for a whole buffer.
+ * Begin a held run (LITEPCIE_RUN_HELD), in which the card uses only the buffers that ADVANCE hands
+ * over. At its beginning here @ahead descriptors have been handed over and are done, each for a
+ * whole buffer.
  */
 static void begin_held(u32 id, u64 ahead, u32 mode)
 {
@@ -236,10 +240,10 @@ static int advance(u32 count, u32 flags, const u32 *lengths)
 }
 
 /*
- * In LitePCIe's loop the register loop_status has the number of rounds in its upper half, which
- * wraps, and the index of a buffer in its lower half. The driver's count goes on beyond that wrap.
- * An index that is not below the ring's number of buffers makes the driver check whether the card
- * has gone.
+ * In LitePCIe's loop the card goes round the ring again and again. The upper half of its register
+ * loop_status is then the number of rounds, which wraps to 0, and the lower half is the index of a
+ * buffer. The driver's count of buffers must go on beyond that wrap. An index that is not below the
+ * ring's number of buffers makes the driver check whether the card has gone.
  */
 static void the_loop_goes_on(u32 count)
 {
@@ -405,9 +409,10 @@ static void a_card_tells_how_far_it_is(u32 id)
 }
 
 /*
- * The card writes records and a status line here. If the ring seems to have no room, ADVANCE counts
- * the c2h buffers that have a record, before the status line counts them. A status line that counts
- * no more than these buffers is no progress.
+ * Here the card reports each finished c2h buffer by a record, and the number of finished buffers by
+ * a status line, which may come later. If the ring seems to have no room, ADVANCE also counts the
+ * buffers that have a record, though the status line does not count them yet. A later status line
+ * that counts no more than these buffers is no progress.
  */
 static void records_tell_before_the_line(void)
 {
@@ -433,8 +438,9 @@ static void records_tell_before_the_line(void)
 }
 
 /*
- * The position that the driver reports never includes a buffer that its count lacks, even if every
- * load of the status line finds more than the load before.
+ * The driver reports a count of finished buffers and a position in bytes. The position must never
+ * include bytes of a buffer that the count does not include, even if the card writes a newer status
+ * line after each load of a word from it.
  */
 static void a_position_is_never_ahead_of_its_buffers(u32 id)
 {

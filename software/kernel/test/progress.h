@@ -25,7 +25,8 @@ typedef uint32_t u32;
 typedef uint64_t u64;
 typedef int64_t s64;
 
-#define LITEPCIE_INDEX_BITS	16	/* bits of the index in loop_status, as in channel.h */
+/* number of low bits of the register loop_status that hold a buffer's index, as in channel.h */
+#define LITEPCIE_INDEX_BITS	16
 #define __iomem
 #define BIT_ULL(_n)		(1ull << (_n))
 #define unlikely(_x)		(_x)

@@ -23,10 +23,10 @@
 
 #define HUGE		(2u << 20)
 #define MBUF		(16u << 10)
-#define BYTES		(256u << 10)	/* bytes of a ring in own memory */
+#define BYTES		(256u << 10)	/* size in bytes of a ring in the program's own memory */
 #define RECORD		6u
 #define PATIENCE_MS	60000
-/* a cycle of the card's clock, in units of the generator's period */
+/* a cycle of the card's clock, in 1/256 of a cycle: the unit of the frame generator's period */
 #define CYCLE		256u
 
 #define need(_true, ...)	do { if (!(_true)) fail(__VA_ARGS__); } while (0)
@@ -155,8 +155,9 @@ static uint32_t walk(const uint8_t *base, uint64_t from, uint64_t to, uint32_t n
 }
 
 /*
- * Call WAKE for @position, and sleep until the card's position in the ring is beyond it: in poll()
- * of the node if @event is -1, else in poll() of the eventfd @event.
+ * Ask the driver by the ioctl WAKE for a wake-up when the card's position in the ring is beyond
+ * @position, and sleep until then: in poll() of the node if @event is -1, else in poll() of the
+ * eventfd @event.
  */
 static void await(uint64_t position, int event)
 {
@@ -346,10 +347,10 @@ static int edges(void)
 }
 
 /*
- * Call read() of the node, which does not wait, until it has returned @frames more frames. If it
- * fails with EAGAIN, wait for data by epoll or poll(). @got is the number of bytes of @to read
- * before, and *@at is the offset of the first block that was not checked yet. Returns the number of
- * bytes that have been read by then.
+ * Call read() of the node, which is open with O_NONBLOCK, until it has returned @frames more
+ * frames. If read() fails with EAGAIN, wait for data by epoll or poll(). @got is the number of
+ * bytes that @to has already, and *@at is the offset of the first block in @to that was not checked
+ * yet. Returns the number of bytes that @to has then.
  */
 static size_t read_frames(uint8_t *to, size_t room, size_t got, size_t *at, uint32_t frames,
 			  int edge)
@@ -462,8 +463,8 @@ static int killed(void)
 	}
 	close(ready[1]);
 	/*
-	 * This memory is made after the fork(). So the child has no copy of the memory, and the
-	 * memory stays in one huge page.
+	 * The parent's memory for its ring is mapped after the fork(). So the child has no copy of
+	 * it, and it stays in one huge page.
 	 */
 	base = memory(MADV_HUGEPAGE);
 	need(child > 0 && read(ready[0], &byte, 1) == 1, "child");

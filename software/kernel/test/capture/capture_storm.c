@@ -6,8 +6,9 @@
  * Makes random calls of the capture's node by several open files, of which one at a time may own
  * queue 0. Most arguments are valid, so that a call often reaches the card.
  *
- * No run is lossless: at STOP of such a run a frame could wait for room in the ring for half a
- * second, until the driver switches LOSSLESS off.
+ * No run has the flag LOSSLESS, with which frames wait for room in the ring. STOP of a run with
+ * LOSSLESS could take half a second: the driver waits so long for room before it switches LOSSLESS
+ * off.
  */
 #include "capture_storm.h"
 
@@ -57,7 +58,8 @@ static unsigned long outcomes[CALLS][ERRORS];
 static const char *node;
 static unsigned int state;
 /*
- * 2 MiB of memory each. @huge: in one huge page, if the kernel has one; @small: in pages of 4 KiB.
+ * two pieces of memory of 2 MiB, in which rings are asked for. @huge: in one huge page, if the
+ * kernel has one; @small: in pages of 4 KiB
  */
 static uint8_t *huge, *small;
 static int event;

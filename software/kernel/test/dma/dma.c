@@ -30,8 +30,8 @@ static struct {
 	/* how many of the next reads of the register `enable` return all ones */
 	unsigned int	given_up;
 	/*
-	 * number of reads of `enable`, after those of @given_up, that return 0: the direction is
-	 * not idle yet
+	 * number of reads of the register `enable` that return 0, which means that the direction is
+	 * not idle yet; reads that return all ones (`given_up`) come first
 	 */
 	unsigned int	runs_on;
 	bool		gone;		/* true: the card has gone; each read returns all ones */

@@ -4,9 +4,9 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Decides which of the driver's requests to the kernel is refused, and keeps the lists of the
- * resources and locks that the driver holds: see faults.h. A test can also have PCIe errors
- * reported to the driver that the machine at hand cannot produce, and change type and version of a
- * block in the driver's copy of the capability table.
+ * resources and locks that the driver holds: see faults.h. A test can also let the driver hear of a
+ * fatal PCIe error, for machines that cannot produce one, and can change the type and the version
+ * of a block in the driver's copy of the capability table.
  */
 
 #include <linux/module.h>

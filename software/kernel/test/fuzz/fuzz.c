@@ -3,16 +3,16 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Makes calls of /dev/litepcieN without privileges, with all outcomes that fuzz_branches.c lists,
- * for the tests in sim/test.
+ * Makes calls of /dev/litepcieN without privileges, for the tests in sim/test, and tries to reach
+ * each outcome that fuzz_branches.c lists. An outcome is the success of a call, or an error for one
+ * certain reason.
  *
  *   fuzz DEV N SEED [GONE RESET]
  *
- * After each eight random calls some calls aim at the outcome that was reached least often
- * (fuzz_branches.c), so that each outcome is reached often, however fast card and machine are.
- * After N calls the program makes only calls that aim at an outcome, up to about 2 * N calls in
- * all, until each outcome was reached N / 1000 times. The program prints how often each outcome was
- * reached.
+ * After each eight random calls some calls aim at the outcome that was reached least often, so that
+ * each outcome is reached often, however fast card and machine are. After N calls the program makes
+ * only calls that aim at an outcome, up to about 2 * N calls in all, until each outcome was reached
+ * N / 1000 times. The program prints how often each outcome was reached.
  *
  * GONE is the descriptor of an open file whose card was removed. RESET is the descriptor of the
  * card's file `reset` in sysfs. With these two arguments calls end in ENODEV and EIO as well.

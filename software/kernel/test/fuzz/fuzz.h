@@ -19,7 +19,8 @@
 
 /*
  * Number of files of the device that the program keeps open. Calls that aim at an outcome use the
- * first two. open() replaces the last one. fds[FDS] is one file more, whose card has gone.
+ * first two files, and an open() that aims at an outcome replaces the last one. fds[FDS] is one
+ * file more, whose card has gone.
  */
 #define FDS	4
 
@@ -34,7 +35,7 @@ enum call {
  */
 extern int fds[FDS + 1];
 extern const char *device;
-/* ioctl() numbers of the calls from REG to PACKETS of enum call */
+/* for each call of enum call from REG to PACKETS, its ioctl() number */
 extern const unsigned long requests[];
 extern const char *const names[];
 
@@ -74,11 +75,14 @@ enum card {
 	IN_RESET,	/* the fuzzed call is made while the card is being reset */
 };
 
-/* The kinds of the program's memory, in one of which a fuzzed call asks for a ring. */
+/*
+ * The kinds of memory of the program. A fuzzed call for a ring in the program's own memory names
+ * memory of one of these kinds.
+ */
 enum place {
 	/*
-	 * the address of the ring's memory is that in the call's argument; also used for calls
-	 * without memory
+	 * none of the other kinds: the address in the call's argument is used as it is; also for
+	 * calls that name no memory
 	 */
 	GIVEN,
 	HUGE_PAGES, SMALL_PAGES, READ_ONLY, SHARED, PLACES
@@ -104,9 +108,10 @@ struct branch {
 };
 
 /*
- * Functions of fuzz_calls.c. Those from nobodys() to both_run() prepare the state in which a
- * branch's call is made. make() makes the call, and returns true if it has succeeded. A call of
- * LOCK counts as a success if the direction was granted to the first file, or refused to the
+ * Functions of fuzz_calls.c. Those from nobodys() to both_run() each prepare a state that some
+ * branches need. A branch is an outcome that fuzz_branches.c lists, and the call that shall have
+ * it. make() makes the branch's call, and returns true if the call has succeeded. A call of the
+ * ioctl LOCK counts as a success if the direction was granted to the first file, or refused to the
  * second.
  */
 void calls_init(void);

@@ -22,8 +22,8 @@
 #define BAR_REGION(n)	REGION(6 + (n))
 #define BAR0_SIZE	LITEPCIE_BAR0_SIZE
 /*
- * bytes of the ring of records that a program maps: 16 bytes for each descriptor of the card's
- * table
+ * bytes of the mapping of a ring's records, by which the card reports finished c2h buffers: 16
+ * bytes for each descriptor of the card's table
  */
 #define RECORDS		4096
 /* offset in BAR0 of a page of the card's block memory, which every user may map for writing */
@@ -254,8 +254,9 @@ static bool is_possible(const struct branch *branch)
 }
 
 /*
- * Returns the weight by which a branch's rank is multiplied. The weight is 4 for a branch that
- * takes long, so that this branch is tried about a quarter as often, and 1 for other branches.
+ * Returns the weight by which the rank of a branch (an outcome that the program must reach) is
+ * multiplied. The weight is 4 for a branch that takes long, so that this branch is tried about a
+ * quarter as often, and 1 for other branches.
  */
 static unsigned long share(const struct branch *branch)
 {
@@ -264,10 +265,10 @@ static unsigned long share(const struct branch *branch)
 }
 
 /*
- * Returns the rank of a branch: the branch with the lowest rank is tried next. A branch that is not
- * possible in this run of the program has the highest rank. A branch that is hard to reach is tried
- * more often. Failed tries raise the rank, too, so that such a branch does not keep the others from
- * being tried.
+ * Returns the rank of a branch, which is an outcome that the program must reach: the branch with
+ * the lowest rank is tried next. The rank grows by 1 each time the branch is reached, and by 1 for
+ * eight tries. So a branch that is hard to reach is tried more often, but does not keep the others
+ * from being tried. A branch that is not possible in this run of the program has the highest rank.
  */
 static unsigned long rank(const struct branch *branch)
 {
@@ -288,8 +289,8 @@ static void make_burst(struct branch *branch, int calls)
 }
 
 /*
- * Reset the card once and try every branch that needs a reset. One reset serves all these branches,
- * since a reset takes long.
+ * Reset the card once and try every branch (outcome that the program must reach) that needs a
+ * reset. One reset serves all these branches, since a reset takes long.
  */
 static void reset_step(void)
 {

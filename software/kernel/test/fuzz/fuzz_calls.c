@@ -42,9 +42,9 @@ static void lock_both(int fd, bool request)
 }
 
 /*
- * Release the directions of the first FDS files, and switch their packets off. A mapping keeps a
- * file that was closed, and so the directions that the file owns. So all mappings that random calls
- * have made are removed first.
+ * Let the first FDS files own no direction, and switch their packets off by the ioctl PACKETS. A
+ * mapping keeps a file that was closed, and so the directions that the file owns. So all mappings
+ * that random calls have made are removed first.
  */
 void nobodys(void)
 {
@@ -113,8 +113,8 @@ void has_no_room(void)
 }
 
 /*
- * Start a held run (LITEPCIE_RUN_HELD) of c2h for the first file, and hand the card all buffers of
- * its ring but one.
+ * Start a held run, in which the card uses only the buffers that ADVANCE hands over
+ * (LITEPCIE_RUN_HELD), of c2h for the first file. Hand the card all buffers of its ring but one.
  */
 void held(void)
 {
@@ -132,8 +132,8 @@ void streams(void)
 }
 
 /*
- * Fill the h2c ring by write() until the ring has no room. c2h has no buffer. If the DMA's loopback
- * is on, the data that comes back for c2h fills the card, and h2c cannot go on.
+ * Fill the h2c ring by write() until the ring has no room. The DMA's loopback is on, and the card
+ * has no c2h buffer. So the data that comes back for c2h fills the card, and h2c cannot go on.
  */
 void full_stream(void)
 {
@@ -167,8 +167,9 @@ void second_steers(void)
 }
 
 /*
- * Let c2h run for the first file until it has data, for WAIT_MS at most, unless it has some
- * already. Then set c2h's software count to 0, so that all its buffers count as unread data again.
+ * Unless the first file has c2h data already, run both directions for it through the loopback, and
+ * wait for c2h data, WAIT_MS at most. Then set c2h's software count (buffers that the program is
+ * done with) to 0, so that all its buffers count as unread data again.
  */
 void has_data(void)
 {
@@ -186,7 +187,10 @@ void has_data(void)
 	set_count(LITEPCIE_IOCTL_MMAP_DMA_WRITER_UPDATE, 0);
 }
 
-/* Start LitePCIe's loop in both directions for the first file. */
+/*
+ * Start LitePCIe's loop, in which the card goes round the ring again and again, in both directions
+ * for the first file.
+ */
 void both_run(void)
 {
 	small_rings();
@@ -223,8 +227,8 @@ static bool make_ioctl(const struct branch *branch, int fd)
 		close(argument.export.fd);
 	/*
 	 * The ioctl LOCK does not fail when it refuses a direction: the status in its argument says
-	 * so. A branch of LOCK succeeds if the request was granted to the first file, or refused to
-	 * the second.
+	 * so. It counts as a success here if the direction was granted to the first file, or
+	 * refused to the second.
 	 */
 	if (ok && branch->call == LOCK)
 		ok = argument.lock.dma_reader_status == !branch->user;

@@ -47,8 +47,9 @@ static void receive_bytes(char *to, size_t bytes)
 }
 
 /*
- * Returns true if the card writes records. Records say where a packet ends, so read() then returns
- * only the packet's bytes, without the padding of its last beat.
+ * Returns true if the card writes records, by which it reports finished c2h buffers. A record says
+ * where a packet ends, so read() then returns only the packet's bytes, without the padding of its
+ * last beat.
  */
 static bool tells_of_ends(void)
 {
@@ -59,8 +60,9 @@ static bool tells_of_ends(void)
 }
 
 /*
- * fsync() sends an incomplete beat, and data that is written later begins a new beat. Without
- * records c2h returns whole buffers, so more data follows until three buffers are full.
+ * fsync() sends an incomplete beat, and data that is written later begins a new beat. A card that
+ * writes no records returns only whole c2h buffers, so more data follows until three buffers are
+ * full.
  */
 int sync_beats(void)
 {
@@ -180,8 +182,9 @@ int reset(const char *flag)
 			fail("the status page does not say that the card was reset");
 	}
 	/*
-	 * Only a call can tell whether the reset is over, so COUNTS is called until it fails with
-	 * EIO no longer. The error of the run that the reset ended stays after the reset.
+	 * Only a call of the driver can tell whether the reset is over, so the ioctl COUNTS is
+	 * called until it fails with EIO no longer. The error of the run that the reset ended stays
+	 * after the reset.
 	 */
 	for (int i = 0; ioctl(fd, LITEPCIE_IOCTL_COUNTS, &counts) && errno == EIO && i < 2000; i++)
 		usleep(5000);
@@ -209,7 +212,7 @@ static volatile uint32_t *map_user_memory(void)
 	struct litepcie_bar bar = { .bar = 2 };
 
 	need(!ioctl(fd, LITEPCIE_IOCTL_BAR, &bar), "BAR2");
-	/* The window of the user slot's AXI bus is the upper half of BAR2. */
+	/* The upper half of BAR2 is the window to the AXI bus of the user's logic. */
 	return (volatile uint32_t *)map(bar.offset + bar.size / 2, 4096, PROT_READ | PROT_WRITE);
 }
 

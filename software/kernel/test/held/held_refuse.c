@@ -40,8 +40,10 @@ static void refuse_numbers(void)
 }
 
 /*
- * The call that starts a direction decides its kind of run. Calls that want another kind of run
- * are refused.
+ * The call that starts a run of a direction decides the run's kind: DMA_WRITER and DMA_READER start
+ * LitePCIe's loop, ADVANCE starts a held run, read() and write() start a stream. While the run goes
+ * on, calls that belong to another kind of run are refused, and so are calls by which another file
+ * would use or stop the direction.
  */
 static void refuse_mixing(const char *device)
 {
@@ -106,8 +108,9 @@ static void ready_beside_a_reader(void)
 }
 
 /*
- * With LITEPCIE_RING_INDEXED poll() reports that h2c has room while the count in the index page is
- * ahead of the card by fewer buffers than the ring has minus one.
+ * If the h2c ring has the flag LITEPCIE_RING_INDEXED, the program's count of buffers that it has
+ * filled is in the index page. poll() reports room as long as this count is ahead of the card's
+ * count by fewer than COUNT - 1 buffers, in a ring of COUNT buffers.
  */
 static void ready_by_the_index(void)
 {

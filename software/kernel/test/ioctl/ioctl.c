@@ -32,8 +32,8 @@ static struct dma_buf dmabuf = { &dmabuf_file };
 static bool gone;		/* true: the stand-in for litepcie_enter() fails */
 static unsigned int entered;	/* 1 between litepcie_enter() and litepcie_exit(), else 0 */
 /*
- * @reached: name that the last call of reach() got, by which a stand-in says that it was called.
- * @inside: true if the card was entered then.
+ * @reached: name of the stand-in that was called last; each stand-in gives its name to reach().
+ * @inside: true if this stand-in was called between litepcie_enter() and litepcie_exit().
  */
 static const char *reached;
 static bool inside;
@@ -280,7 +280,10 @@ static void try_call(const struct expected *e)
 	refuse_others(e);
 }
 
-/* Try ioctl() number 21 or 22 with the argument of a 32-bit program, which has another size. */
+/*
+ * Try @number, which a 32-bit program uses for DMA_WRITER or DMA_READER. Its argument has another
+ * size than that of a 64-bit program.
+ */
 static void try_compat(unsigned int number, const char *reaches)
 {
 	struct compat_run argument = { .enable = 1 };

@@ -237,9 +237,10 @@ static void write_secret(int fd)
 
 /*
  * The direction h2c, which a file has taken by write(), belongs to this file until the file is
- * closed or releases it. Meanwhile write() of another file fails with EBUSY. A later file then runs
- * LitePCIe's loop through the loopback without writing anything: no word that the first file wrote
- * may come back.
+ * closed or releases it. Meanwhile write() of another file fails with EBUSY. A later file then
+ * writes nothing to its h2c ring, and lets the card send the ring's buffers again and again
+ * (LitePCIe's loop) and return them by the loopback: no word that the first file wrote may come
+ * back.
  */
 int leftovers(const char *device)
 {

@@ -56,9 +56,9 @@ static void same_for_both(int fd, unsigned long request, void *low, const void *
 }
 
 /*
- * Test calls about a held run (LITEPCIE_RUN_HELD) of h2c. PACKETS, FEATURES, EVENT, COUNTS, and
- * ADVANCE of no buffer are made as a 64-bit and as a 32-bit program. ADVANCE of one buffer is made
- * only as a 32-bit program.
+ * Test calls about a held run of h2c (LITEPCIE_RUN_HELD), in which the card uses only the buffers
+ * that ADVANCE hands over. PACKETS, FEATURES, EVENT, COUNTS, and ADVANCE of no buffer are made as a
+ * 64-bit and as a 32-bit program. ADVANCE of one buffer is made only as a 32-bit program.
  */
 static void held_calls(int fd, void *low)
 {

@@ -96,8 +96,9 @@ void deliver(void)
 }
 
 /*
- * Write a status line for each queue whose position has changed since its last status line. A queue
- * that has no address for it gets none, and no queue gets one while bus mastering is off.
+ * Write the status line of each queue whose position has changed since the last one. No line is
+ * written for a queue for which the driver has set no address of a line, and none at all while bus
+ * mastering is off.
  */
 static void write_lines(void)
 {
@@ -111,8 +112,8 @@ static void write_lines(void)
 
 /*
  * Let time pass on the card. The card ends the MBUFs (equal parts of rings) that the driver has
- * asked it to seal. If made.late is not 0, it is counted down by 1. When it gets 0, the card writes
- * the status lines that are missing.
+ * asked it to seal. made.late, the time until late status lines come, is then counted down by 1
+ * unless it is 0. When made.late becomes 0, the card writes the status lines that are missing.
  */
 void end_of_late_lines(void)
 {
@@ -139,7 +140,9 @@ static struct made_queue *queue_for(unsigned int port)
 
 /*
  * Let the card receive a frame from @port, whose record has @bytes bytes. Each byte of the record
- * is @port + 1. The frame is lost if the limit leaves no room for it, unless NEWEST is on.
+ * is @port + 1. The queue's limit is the position up to which the driver lets the card write. If
+ * the record's MBUF (equal part of the ring) would end beyond the limit, the frame is lost, unless
+ * the flag NEWEST lets the card ignore the limit.
  */
 void frame(unsigned int port, u64 bytes)
 {
@@ -266,8 +269,9 @@ static void write_control(u32 value)
 {
 	if (value & LITEPCIE_CAPTURE_BIT_CONTROL_SEAL) {
 		/*
-		 * The card need not seal an MBUF (end it by a block) that has no data. It then only
-		 * writes the status line, if the last status line has an older position.
+		 * If the queue's MBUF (equal part of the ring) has no data, the card does not seal
+		 * it (end it by a block). The card then writes a status line only if the last line
+		 * has an older position.
 		 */
 		selected()->sealing = selected()->position % (1ull << made.mbuf_log2) ||
 				      selected()->position != selected()->told;

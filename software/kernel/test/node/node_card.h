@@ -42,7 +42,7 @@ struct made_card {
 	bool	enabled;	/* true: the capture's interrupt cause is enabled */
 	bool	stuck;		/* true: the capture block never becomes idle */
 	bool	gone;		/* true: the card has gone, and all registers read as all ones */
-	/* how many of the next reads of the block's status register return all ones */
+	/* how many of the next reads of the capture block's status register return all ones */
 	u32	given_up;
 	bool	deaf;		/* true: the made-up card's interrupts are lost */
 	bool	slow;		/* true: interrupts of the card wait until a test calls deliver() */
@@ -57,14 +57,15 @@ struct made_card {
 	bool	quiet;		/* true: the card writes no status line after a frame */
 	/* true: in a LOSSLESS run a frame waits for room, so the block is not idle */
 	bool	blocked;
-	u64	lost;		/* number of frames that were lost since a ring had no room */
+	u64	lost;		/* number of frames that were lost because a ring had no room */
 };
 
 extern struct made_card made;
 extern struct litepcie card;
-/* error that litepcie_enter() returns if the card is not lost, or 0 */
+/* what litepcie_enter() returns while the card is not lost: 0 or an error */
 extern int entry_error;
-extern bool no_net;		/* true: the card has no net device whose frames it copies */
+/* true: the card lacks the block CAPTURE_NET, which copies the frames of a net device */
+extern bool no_net;
 extern bool allowed;		/* true: the caller has CAP_NET_RAW */
 extern bool outside;		/* true: the driver may use registers outside litepcie_enter() */
 extern const char *part;	/* name of the test or random step that runs, for messages */

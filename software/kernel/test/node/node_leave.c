@@ -25,8 +25,8 @@ static void begin_run(struct file *files[2], u32 flags)
 }
 
 /*
- * The close of queue 0's file ends the run of all queues, and drops the rules that the file has
- * set.
+ * When queue 0's file is closed, the run of all queues ends, and the rules by which the file has
+ * let the card sort frames into queues are dropped.
  */
 void test_closing(void)
 {
@@ -128,8 +128,8 @@ void test_a_reset(void)
 }
 
 /*
- * After a sleep in which the card lost power, the next START must write the rules to the card
- * again, without another SORT call.
+ * After a sleep in which the card lost power, the next START must write the rules by which the card
+ * sorts frames to the card again, without another call of the ioctl SORT.
  */
 void test_a_power_cut(void)
 {

@@ -116,9 +116,9 @@ int known_owner(unsigned int file)
 
 /*
  * Returns 0, or the error with which the file's RING or first read() must fail. While the card
- * cannot be used, that is known.entry. EBUSY: another file has the queue, the capture runs, the
- * queue was started, or the file uses read(). EINVAL: another queue's ring has MBUFs (equal parts
- * of a ring) of another size.
+ * cannot be used, the error is the one in known.entry. EBUSY: another file has the queue, the
+ * capture runs, the queue was started, or the file uses read(). EINVAL: another queue's ring has
+ * MBUFs (equal parts of a ring) of another size.
  */
 static int may_have_ring(unsigned int file, u32 mbuf)
 {
@@ -476,8 +476,8 @@ static void check_queue(unsigned int n)
 	need(litepcie_capture_position(queue) == ours->line, "the position in the status page");
 	need(queue->limit == ours->limit, "the limit");
 	/*
-	 * The status page may keep the state of a queue whose owner's file was closed and whose
-	 * ring is kept.
+	 * If the owner's file was closed and the queue's ring is kept, the status page may still
+	 * say what the queue's run was before.
 	 */
 	need(status->run == ours->run || (!owner && ours->ring), "the run in the status page");
 	need(!ours->told || queue->wait.woken != ours->woken, "those who wait are not woken");
@@ -500,7 +500,10 @@ static void check_counts(void)
 		if (known.queue[n].event != NOBODY)
 			references[known.queue[n].event]++;
 	}
-	/* Two of the driver's allocations are the capture's structure and its status page. */
+	/*
+	 * The driver allocates two pieces of memory for the capture itself, its structure and its
+	 * status page, and for each open file one, or two if the file uses read().
+	 */
 	need(allocated == 2 + files, "memory of files is left, or is given back too early");
 	need(pinned == rings && mapped == (known.removed ? 0 : rings),
 	     "a ring is left, or is given back too early");

@@ -373,8 +373,8 @@ static void meanwhile(void)
 }
 
 /*
- * Check the @got bytes that read() has returned. Note in the model that the driver gives their room
- * back to the card, in eighths of the ring.
+ * Check the @got bytes that read() has returned. Note in the model that the driver gives the room
+ * of these bytes back to the card, in eighths of the ring.
  */
 static void take_bytes(unsigned int file, size_t got)
 {
@@ -391,8 +391,9 @@ static void take_bytes(unsigned int file, size_t got)
 }
 
 /*
- * Returns what a read() that does not block must return for a file that has nothing to read. *@wait
- * becomes false if a blocking read() would sleep for ever, since no frame can come to the queue.
+ * Returns what a read() with O_NONBLOCK must return if there is nothing to read for the file.
+ * *@wait is true if the test means to make a blocking read(). It becomes false if such a read()
+ * would sleep for ever, since no frame can come to the queue.
  */
 static long known_nothing(unsigned int file, bool *wait)
 {

@@ -8,7 +8,7 @@
 #include "node_card.h"
 
 #define RING	0x400000u	/* size in bytes of the ring that the driver makes for read() */
-/* bytes of a record that fills half an MBUF (64 KiB) of this ring */
+/* bytes of a record that fills half of one of this ring's MBUFs, its equal parts of 64 KiB */
 #define MANY	0x8000u
 
 static u8 bytes[RING];

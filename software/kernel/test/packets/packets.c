@@ -161,8 +161,9 @@ static void stop(void)
 static uint64_t sent, taken, given;
 
 /*
- * Wait for the record of the next c2h buffer by reading memory again and again, without a call of
- * the driver: the card itself writes the record to host memory.
+ * Wait for the record by which the card says that it has ended the next c2h buffer. The card itself
+ * writes the record to host memory, so the program reads this memory again and again, without a
+ * call of the driver.
  */
 static const struct litepcie_record *next_record(void)
 {
@@ -341,8 +342,9 @@ static int node(unsigned int count)
 /* Tests of the flush times of c2h and h2c ----------------------------------------------------- */
 
 /*
- * The flush time ends a c2h buffer that is not full. The data is sent with packets of h2c off, so
- * no end of a packet ends the buffer.
+ * The flush time of c2h (LITEPCIE_IOCTL_PACKETS) ends a buffer that is not full when no more data
+ * has come for so long. The data is sent with packets of h2c off, so no end of a packet ends the
+ * buffer.
  */
 static void flush_held(void)
 {
@@ -359,8 +361,8 @@ static void flush_held(void)
 }
 
 /*
- * After a write() of 5 bytes the flush time sends the incomplete beat, and read() returns the 5
- * bytes.
+ * A write() of 5 bytes leaves an incomplete beat. The driver sends it after the flush time of h2c
+ * (LITEPCIE_IOCTL_PACKETS), and read() returns the 5 bytes.
  */
 static void flush_node(void)
 {
@@ -395,8 +397,9 @@ static void refuse_map(uint64_t offset, size_t bytes, int prot, int flags, int e
 }
 
 /*
- * FEATURES reports the ABI's version and the feature PACKETS, since this card writes records. It
- * refuses an argument in which a word is not 0.
+ * The ioctl FEATURES reports the ABI's version and the feature PACKETS, which the driver has for a
+ * card that writes records of c2h buffers, as this one does. FEATURES refuses an argument in which
+ * a word is not 0.
  */
 static void features(void)
 {

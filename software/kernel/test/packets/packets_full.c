@@ -212,9 +212,9 @@ int places(void)
 
 /*
  * The card's table is full of descriptors, and one byte that was written is left: an incomplete
- * beat that could not be handed over. fsync() holds the lock that the driver needs to send this
- * byte after the flush time, until a signal ends fsync(). The byte must be sent once reads have
- * made room.
+ * beat that could not be handed over. The driver sends such a beat after the flush time
+ * (LITEPCIE_IOCTL_PACKETS), and needs a lock for it that fsync() holds here until a signal ends
+ * fsync(). The byte must be sent all the same, once reads have made room.
  */
 int late(void)
 {

@@ -30,12 +30,12 @@
 #define BYTES		(256u << 10)	/* size in bytes of a queue's ring */
 #define RECORD		6u
 #define SIZE		64u
-/* a cycle of the card's clock, in units of the generator's period */
+/* a cycle of the card's clock, in 1/256 of a cycle: the unit of the frame generator's period */
 #define CYCLE		256u
 #define PATIENCE_MS	60000
 #define ROUNDS		10u
 #define CALLS		200u		/* calls of WAKE in the subcommand `bounded` */
-/* time in us in which every message that was sent arrives */
+/* time in us that is long enough for all interrupt messages under way to arrive */
 #define SETTLE_US	100000
 #define QUICK_NS	500000000	/* half the period in ns of the driver's watchdog */
 
@@ -358,8 +358,8 @@ static int left(void)
 }
 
 /*
- * Call WAKE for all queues and send a frame to each queue. Returns the time in ns until all
- * eventfds have been signalled.
+ * Ask by the ioctl WAKE for a wake-up by the next frame of each queue, and send a frame to each
+ * queue. Returns the time in ns until all eventfds have been signalled.
  */
 static int64_t wake_all(const struct queue *queues, const int *events)
 {
@@ -411,9 +411,9 @@ static int woken(void)
 }
 
 /*
- * Returns how many interrupt messages of the card the kernel has counted: the sum of the rows in
- * /proc/interrupts whose interrupt is named after the card. Such a row has a count for each
- * processor.
+ * Returns how many interrupt messages of the card litepcie0 the kernel has counted: the sum of the
+ * rows in /proc/interrupts whose interrupt is named after this card. Such a row has a count for
+ * each processor.
  */
 static uint64_t messages(void)
 {
@@ -434,8 +434,9 @@ static uint64_t messages(void)
 }
 
 /*
- * The card sends at most one message for each call of WAKE, also if the position has been reached
- * before, and none while no WAKE is armed, however many frames come.
+ * A program asks by the ioctl WAKE for one wake-up when the queue has passed a position. The card
+ * sends at most one interrupt message for each call of WAKE, also if the position has been passed
+ * before. While no wake-up is asked for, it sends none, however many frames come.
  */
 static int bounded(void)
 {
@@ -445,7 +446,7 @@ static int bounded(void)
 	uint64_t before;
 
 	start_all(queues, 0, 0);
-	/* A message that an earlier program's WAKE has caused may still be on its way. */
+	/* An interrupt message for a WAKE of an earlier program may still be on its way. */
 	usleep(SETTLE_US);
 	before = messages();
 	need(!generate(queues, PORTS * each), "GENERATE: %s", strerror(errno));

@@ -32,7 +32,10 @@
 #define SIZE		64u
 #define HUGE		(2u << 20)
 #define BYTES		(256u << 10)
-/* bytes of an MBUF (equal part) of every ring, as in that of read() */
+/*
+ * bytes of an MBUF (equal part of a ring) in every ring, also in that which the driver makes for
+ * read()
+ */
 #define MBUF		(64u << 10)
 #define HEADER		4096u
 #define PATIENCE_MS	60000
@@ -136,8 +139,8 @@ static void *reads(void *none)
 }
 
 /*
- * Thread that calls WAKE with the position of queue 2 and sleeps in poll(), again and again until
- * the queue's part of the run ends.
+ * Thread that asks by the ioctl WAKE for a wake-up beyond queue 2's present position and sleeps in
+ * poll(), again and again until the queue's part of the run ends.
  */
 static void *sleeps(void *argument)
 {

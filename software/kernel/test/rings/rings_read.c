@@ -18,9 +18,10 @@
 #include "rings.h"
 
 /*
- * Bytes of a buffer. The card takes longer to write a buffer of this size than the processor takes
- * for an interrupt. So a buffer that is read too early still has older data. The two rings differ
- * in their number of buffers, so that the older data is that of another buffer.
+ * size in bytes of a buffer. The card takes longer to write a buffer of this size than the
+ * processor takes for an interrupt, so a buffer that is read too early still has older data. The
+ * h2c and the c2h ring differ in their number of buffers, so that the older data is that of another
+ * h2c buffer.
  */
 #define SIZE		(256u << 10)
 #define H2C_COUNT	7u

@@ -3,11 +3,12 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests that read() in LitePCIe's loop returns whole buffers of the card, each once and in order,
- * and that it counts every buffer that it does not return. The made-up card writes more buffers
- * during each copy, as many as `pace` allows, so it often comes round to the buffers that are being
- * copied. A buffer's words all have the number of the buffer. A read() or write() that waits must
- * end when another thread ends its loop, and must take no part in the run that follows.
+ * Tests read() and write() in LitePCIe's loop, in which the card goes round the ring again and
+ * again and does not wait for the program. read() must return whole buffers of the card, each once
+ * and in order, and must count every buffer that it does not return. The made-up card writes more
+ * buffers during each copy, as many as made.pace allows, so it often comes round to the buffers
+ * that are being copied. A buffer's words all have the number of the buffer. A read() or write()
+ * that waits must end when another thread ends the run, and must take no part in the next run.
  *
  * usage: rw [random FIRST COUNT STEPS] (COUNT seeds from FIRST on, each with STEPS reads) Exit
  * status: 0 if every check holds, 1 if one fails (with a message on stderr) or the usage is wrong.
@@ -80,7 +81,10 @@ static void go_on(unsigned int most)
 	write_part(below(WORDS));
 }
 
-/* The card's count of buffers is one less than the number that it has written. */
+/*
+ * Stands for the driver's litepcie_dma_progress(), which asks the card how many buffers it has
+ * written. The made-up card counts one less than it has written.
+ */
 bool litepcie_dma_progress(struct litepcie_way *asked)
 {
 	need(asked == way && !way->wait.lock.held, "the card is asked with wait.lock held");
@@ -98,7 +102,10 @@ static void interrupt(void)
 	made.interrupts = false;
 }
 
-/* Do what another thread's stop of the run does: the counts go back to 0, @generation changes. */
+/*
+ * Do what a stop of the run by another thread does: the counts go back to 0, and way->generation,
+ * which tells runs apart, changes.
+ */
 static void stop(void)
 {
 	made.stopped = true;
@@ -194,7 +201,7 @@ static u64 check(u64 next, ssize_t bytes, u64 lost_before)
 		lost -= number - next;
 		next = number + 1;
 	}
-	/* After the last buffer that it returns, read() may have counted more buffers as lost. */
+	/* read() may also have counted buffers as lost that come after the last one it returns. */
 	return next + lost;
 }
 
@@ -311,7 +318,10 @@ static void release(void)
 	way->owner = NULL;
 }
 
-/* Returns what a read() or write() returns that waits while other threads act. */
+/*
+ * Make a read() (c2h) or write() (h2c) that has to wait, while @meanwhile acts as other threads do.
+ * Returns the result of the call.
+ */
 static ssize_t call_that_waits(u32 id, void (*meanwhile)(void))
 {
 	struct kiocb iocb = { &filp, 0 };

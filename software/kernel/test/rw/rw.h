@@ -52,8 +52,9 @@ typedef struct mutex spinlock_t;
 #define spin_unlock_irq(_lock)		leave(_lock)
 #define lockdep_assert_held(_lock)	need((_lock)->held, #_lock " is not held")
 /*
- * Other threads act once, in the function made.meanwhile. If the condition is still false after
- * that, a signal ends the wait.
+ * Stands for the kernel's macro of this name, which sleeps until @_condition is true. Here, if
+ * @_condition is false, made.meanwhile does once what other threads do during the sleep. If
+ * @_condition is still false then, the sleep ends as by a signal.
  */
 #define wait_event_interruptible(_wait, _condition) \
 	((_condition) || (made.meanwhile && (made.meanwhile(), (_condition))) ? 0 : -ERESTARTSYS)

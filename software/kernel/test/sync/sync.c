@@ -3,8 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Includes those files of the driver that run an h2c stream, and has stand-ins for the kernel, for
- * the driver's other files, and for a card with one h2c direction. sync_tests.c has the tests.
+ * Includes those files of the driver that run an h2c stream, which is a run in which write() gives
+ * the card its data. Has stand-ins for the kernel, for the driver's other files, and for a card
+ * with one h2c direction. sync_tests.c has the tests.
  */
 #include "sync.h"
 

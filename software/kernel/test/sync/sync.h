@@ -333,7 +333,7 @@ extern struct made made;
 extern char said[256];		/* the driver's last log message */
 extern unsigned int rings;	/* number of rings that the driver has not freed */
 extern unsigned int mapped;	/* number of rings that are mapped for the card */
-/* error that litepcie_enter() returns if the card is not lost, or 0 */
+/* what litepcie_enter() returns while the card is not lost: 0 or an error */
 extern int entry_error;
 extern struct litepcie card;
 extern struct litepcie_chan channel;

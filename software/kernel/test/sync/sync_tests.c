@@ -3,11 +3,12 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests how fsync() and the last close() of an h2c stream wait, on the card that sync.c makes up.
- * If the card tells what the user's logic has taken, and the logic takes the data in time, close()
- * loses no data, except an incomplete beat that LitePCIe's endpoint cannot send. If the logic does
- * not take the data, close() ends when its time is over, counts the bytes that the card has not
- * fetched, and frees the ring and the direction. If the card goes away, close() ends soon.
+ * Tests how fsync() and the last close() wait for the data of an h2c stream, which is a run in
+ * which write() gives the card its data. sync.c makes up the card. If the card tells what the
+ * user's logic has taken, and the logic takes the data in time, close() loses no data, except an
+ * incomplete beat that LitePCIe's endpoint cannot send. If the logic does not take the data,
+ * close() ends when its time is over, counts the bytes that the card has not fetched, and frees the
+ * ring and the direction. If the card goes away, close() ends soon.
  *
  * Exit status: 0 if every check holds, 1 if one fails (with a message on stderr).
  */
@@ -161,8 +162,8 @@ static void test_all_ones_do_not_say_that_all_is_taken(void)
 }
 
 /*
- * The card writes no status line here, so the driver reads the count of descriptors from a
- * register. Reads of this register that return all ones must not end the stream.
+ * The card writes no status line here, so the driver reads from a register how many descriptors are
+ * done. Reads of this register that return all ones must not end the stream of write().
  */
 static void test_all_ones_do_not_end_the_stream(void)
 {
@@ -380,7 +381,10 @@ static void test_other_files_do_not_wait_for_close(void)
 	next_file_sends();
 }
 
-/* close() of a file that does not own the direction leaves the owner's stream alone. */
+/*
+ * close() of a file that does not own the direction h2c does not end the stream that the owner's
+ * write() has started.
+ */
 static void test_close_of_another_file_leaves_the_stream(void)
 {
 	send(&owner, SIZE);
@@ -440,8 +444,8 @@ static void test_fsync_ends_with_the_run(void)
 }
 
 /*
- * Do what another thread of the same file may do: stop the stream, and start a held run
- * (LITEPCIE_RUN_HELD) at once.
+ * Do what another thread of the same file may do: stop the run that write() has started, and at
+ * once start one in which ADVANCE hands buffers over (LITEPCIE_RUN_HELD).
  */
 static void start_held(void)
 {
@@ -466,8 +470,8 @@ static void test_fsync_ends_with_the_run_that_another_run_follows(void)
 }
 
 /*
- * Another thread stops the stream and starts a held run (LITEPCIE_RUN_HELD), when write() has
- * handed over the first of the two descriptors of a packet.
+ * When write() has handed over the first of the two descriptors of a packet, another thread stops
+ * the run of write() and starts one of ADVANCE (LITEPCIE_RUN_HELD).
  */
 static void start_held_amid_a_packet(void)
 {

@@ -4,8 +4,9 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Defines what the driver's files in virtio/ need of the kernel and of card.h, for the test program
- * transport, which includes these files. The definitions are those of kernels before 6.4, with
- * which a transport driver has to read the index of a ring itself.
+ * transport, which includes these files. The definitions are those of kernels before 6.4, where the
+ * driver itself must read the index of a queue's available ring to tell it to the card with a
+ * doorbell.
  */
 #ifndef TRANSPORT_H
 #define TRANSPORT_H
@@ -82,7 +83,10 @@ typedef struct { bool held; } spinlock_t;
 #define kfree(_pointer)		memory_give(_pointer)
 
 extern char said[256];		/* the driver's last log message */
-/* number of the driver's allocations, with virtqueues, that are not freed */
+/*
+ * number of pieces of memory that are not freed: those that the driver allocates, and a virtqueue's
+ * structure for each existing queue
+ */
 extern unsigned int allocated;
 
 void need(bool holds, const char *what);

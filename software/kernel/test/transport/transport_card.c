@@ -139,7 +139,8 @@ u32 readl(const u8 *address)
 
 	if (gone)
 		return ~0u;
-	device->posted = false;		/* a read is answered after all writes before it */
+	/* on PCIe the card answers a read after it has got all earlier writes */
+	device->posted = false;
 	switch (at) {
 	case VIRTIO_MMIO_MAGIC_VALUE: return device->magic;
 	case VIRTIO_MMIO_VERSION: return device->version;

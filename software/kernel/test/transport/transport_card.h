@@ -40,9 +40,14 @@ struct made_device {
 	 */
 	u32	reset_takes;
 	u32	resetting;	/* reads of the status until the present reset ends; 0: no reset */
-	/* as @reset_takes, for a queue that is reset alone: reads of the register QueueReset */
+	/*
+	 * The reset of a single queue ends after this number of reads of the register QueueReset
+	 * and 4 more. ~0: the reset does not end.
+	 */
 	u32	queue_reset_takes;
-	/* used index of queue 1 at the end of the last reset; 0: no queue 1 */
+	/*
+	 * index of queue 1's used ring when the device's last reset ended; 0: queue 1 had no ring
+	 */
 	u16	used;
 	bool	posted;		/* true: a write that switches a queue off may be under way */
 };

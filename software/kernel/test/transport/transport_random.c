@@ -66,7 +66,10 @@ static struct litepcie_vdev *driver_of(unsigned int n)
 	return card.virtio[n].device ? card.virtio[n].device->adev.dev.driver_data : NULL;
 }
 
-/* Returns true if a virtio driver waits for the card to use each buffer of this queue. */
+/*
+ * Returns true if a virtio driver adds a buffer to this queue and then waits until the card has
+ * used it.
+ */
 static bool is_waited(unsigned int n, unsigned int queue)
 {
 	return !known[n].ring[queue].callback || (made[n].id == VIRTIO_ID_CONSOLE && queue % 2);

@@ -137,8 +137,8 @@ static void test_queues_that_cannot_be_made_leave_nothing(void)
 		refused_irq = way == 2 ? parameters[0][2] + 2 :
 			      way == 3 ? parameters[0][2] + QUEUES : 0;
 		/*
-		 * In the last of the five cases the card still uses queue 1, which an earlier
-		 * driver has not stopped.
+		 * In the last of this loop's five cases the card still uses queue 1 when the driver
+		 * comes, as if an earlier driver had not stopped the queue.
 		 */
 		made[0].queue[1].ready = way == 4;
 		bring_up(0);
@@ -362,8 +362,8 @@ static void test_a_sleep_makes_the_queues_anew(void)
 	need(!transport_driver->driver.pm->resume(dev) && device->status == OK, "resume");
 	need(live_queues == 3 && requested() == 4 && device->queue[2].ready, "the queues");
 	/*
-	 * The sleep has called del_vqs(). If the card does not wake up, remove() calls it a second
-	 * time.
+	 * The next sleep deletes the queues by del_vqs(). The card does not wake up from it, and
+	 * then remove() calls del_vqs() a second time.
 	 */
 	need(!transport_driver->driver.pm->suspend(dev), "suspend");
 	gone = true;
@@ -436,8 +436,8 @@ static void test_a_wait_in_a_packed_queue_ends(void)
 }
 
 /*
- * On a lost card the driver ends a wait of virtio_console by giving the buffer back. The driver can
- * do that in a split queue only, so a console's queues must be split ones.
+ * If virtio_console waits for a buffer of a lost card, litepcie_virtio.ko ends the wait by giving
+ * the buffer back. It can do that in a split queue only, so a console's queues must be split ones.
  */
 static void test_the_queues_of_a_console_are_split(void)
 {
