@@ -379,7 +379,7 @@ int main(int argc, char **argv)
 		test_every_buffer_is_returned_whole_or_counted();
 		test_a_stop_ends_a_read();
 		test_a_read_that_may_not_wait_waits_for_nobody();
-	test_a_signal_ends_a_read_that_gets_nothing();
+		test_a_signal_ends_a_read_that_gets_nothing();
 		test_the_end_of_a_loop_ends_a_call_that_waits_for_it();
 		test_another_files_loop_refuses_read();
 	}
