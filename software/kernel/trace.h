@@ -5,9 +5,9 @@
  *
  * Declares the driver's tracepoints, which are in events/litepcie of tracefs: litepcie_run for each
  * set_run() in dma.c, so at least when a direction starts or stops; litepcie_ring when a direction
- * gets a ring; litepcie_progress when the driver has read the count of finished buffers of a loop
- * from the card, or a count of a held run or a stream that has grown; and litepcie_state for each
- * litepcie_set_state().
+ * gets a ring; litepcie_progress when the driver has read the count of finished buffers from the
+ * card (in a held run or a stream, in which the card waits for more, only if the count has grown);
+ * and litepcie_state for each litepcie_set_state().
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM litepcie

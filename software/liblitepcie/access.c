@@ -57,7 +57,10 @@ static bool has_vectors(size_t size)
 	return false;
 }
 
-/* stand-in for a CPU other than x86-64; never called: check_width() refuses more than 8 bytes */
+/*
+ * copy_vector() on a CPU other than x86-64, which has none of the instructions above. It is never
+ * called: check_width() refuses accesses of more than 8 bytes there.
+ */
 #define copy_vector(to, from, size)	((void)0)
 
 #endif

@@ -86,7 +86,10 @@ enum litepcie_post_by {
 
 /* Where the counts of finished buffers are read. */
 enum litepcie_ask {
-	/* read memory, if the card or the driver writes its counts there, else registers */
+	/*
+	 * read the counts in host memory, if the card or the driver writes them there, else in
+	 * registers
+	 */
 	LITEPCIE_ASK_MEMORY,
 	/*
 	 * read registers of the card, too, which also finds out whether the card is still there;
@@ -104,8 +107,9 @@ struct litepcie_channel {
 	 */
 	int (*own)(struct litepcie_stream *stream, bool on);
 	/*
-	 * Make the ring that the options say, or check that the driver can make one at the start.
-	 * Returns -EOPNOTSUPP if the driver has no held runs, in which the card waits for buffers.
+	 * Make the ring that the stream's options describe. The back end kernel makes the ring only
+	 * at the start of the stream: here it checks that the driver can do so, and returns
+	 * -EOPNOTSUPP if the driver has no held runs, in which the card waits for buffers.
 	 */
 	int (*setup)(struct litepcie_stream *stream);
 	/*

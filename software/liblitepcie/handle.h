@@ -148,10 +148,11 @@ struct litepcie {
 	/* file descriptor of an epoll instance on @timer and @interrupt; -1: not opened yet */
 	int				news;
 	/*
-	 * On a card with records: time in ms at which poll_if_silent() (engine.c) was first called
-	 * since this member was last set to 0, or at which it last read registers to see whether
-	 * the card is still there. The start of a stream and progress found in memory set it to 0,
-	 * but behind the kernel driver progress of h2c does not.
+	 * On a card with records (reports of its progress in host memory): time in ms at which
+	 * poll_if_silent() (engine.c) was first called since this member was last set to 0, or at
+	 * which it last read registers to see whether the card is still there. The start of a
+	 * stream and progress found in memory set it to 0, but behind the kernel driver progress of
+	 * h2c does not.
 	 */
 	int64_t				silent_ms;
 	/*

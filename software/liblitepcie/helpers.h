@@ -202,9 +202,9 @@ bool litepcie_has_capture(const struct litepcie *dev);
 int litepcie_capture_quiesce(struct litepcie *dev);
 
 /*
- * Switch the card's pattern on or off for the direction of a stream, before or after the stream
- * runs. The register's bits of the other direction stay as they are, since another stream or
- * another program may use that direction.
+ * Switch the card's test pattern (dword i has the value i) on or off for the direction of a stream,
+ * before or after the stream runs. The register's bits of the other direction stay as they are,
+ * since another stream or another program may use that direction.
  */
 int litepcie_pattern_set(struct litepcie_stream *stream, bool on);
 

@@ -114,8 +114,8 @@ extern "C" {
 /* feature flag: interrupts of the user's logic, for which litepcie_user_wait() waits */
 #define LITEPCIE_HAS_USER_INTERRUPT	(UINT64_C(1) << 2)
 /*
- * feature flag: the card counts the beats, packets and stalls of the streams of the user slot (the
- * place of the user's logic). litepcie_slot() reads these counts.
+ * feature flag: the card counts the beats (words), packets and stalls of the two data streams of
+ * the user slot (the place of the user's logic). litepcie_slot() reads these counts.
  */
 #define LITEPCIE_HAS_SLOT_MONITOR	(UINT64_C(1) << 3)
 /* feature flag: litepcie_bar_map() can map BARs, if the user has the right and the host allows */

@@ -40,8 +40,8 @@
 #include <string.h>
 
 /*
- * LITEPCIE_CAPTURE_*_LEAST and _MOST: limits in bytes of a ring, an MBUF and a frame.
- * LITEPCIE_CAPTURE_PORTS and _QUEUES: the most that a card has. LITEPCIE_CAPTURE_RULES,
+ * LITEPCIE_CAPTURE_*_LEAST and _MOST: limits in bytes of a ring, an MBUF (a part of a ring) and a
+ * frame. LITEPCIE_CAPTURE_PORTS and _QUEUES: the most that a card has. LITEPCIE_CAPTURE_RULES,
  * LITEPCIE_RULE_WORDS and LITEPCIE_CAPTURE_SPREAD: rules of a card with several queues, 32-bit
  * words of a rule, and entries of the spread, a table of queues. LITEPCIE_CAPTURE_HEADER_BYTES:
  * bytes of the header of a recording's file. LITEPCIE_LINK_ETHERNET: link type of Ethernet frames.
@@ -158,7 +158,9 @@ struct litepcie_span {
 	uint64_t	position;
 	/* number of the MBUF (part of the ring) that has this span, from 0 since the start */
 	uint64_t	mbuf;
-	/* true: the span ends with the seal, which is the last block of an MBUF */
+	/*
+	 * true: the span ends with the seal, which is the last block of an MBUF (part of the ring)
+	 */
 	bool		sealed;
 	/*
 	 * values of the card's last status line, which may count data behind this span, too:
@@ -233,7 +235,9 @@ struct litepcie_capture_stats {
 /* How a card with several queues sorts frames into them. */
 struct litepcie_sorting {
 	size_t		struct_size;
-	/* number of rules in use, from rule[0] on; the first rule that a frame matches counts */
+	/*
+	 * number of rules in use, from rule[0] on; the first rule that a frame matches is applied
+	 */
 	uint32_t	rules;
 	/* true: a frame's entry of @spread is its port; false: a hash of addresses and ports */
 	bool		by_port;
@@ -346,8 +350,8 @@ int litepcie_capture_release(struct litepcie_capture *capture, size_t bytes);
 
 /*
  * Stop the capture. The stop of queue 0 ends all queues: the card takes no more frames, writes all
- * earlier frames to the rings, seals (completes) the last MBUF of each ring, and then writes no
- * more. The stop of another queue ends that queue only: its MBUF is sealed, and what the card
+ * earlier frames to the rings, seals (completes) the last MBUF (part) of each ring, and then writes
+ * no more. The stop of another queue ends that queue only: its MBUF is sealed, and what the card
  * writes to its ring behind that MBUF is not given. litepcie_capture_next() gives what is left. If
  * the ring is full, a frame that waits for room, with `lossless`, is lost and counted at the stop
  * of queue 0. Frames that come while nothing is captured are not counted.
@@ -498,11 +502,15 @@ struct litepcie_played {
 	size_t		struct_size;
 	uint64_t	packets;	/* number of frames that the player has begun to send */
 	uint64_t	bytes;		/* number of bytes of these frames */
-	uint32_t	passed;		/* number of blocks that were whole and broke no rule */
+	/* number of blocks that were whole and broke none of the player's rules */
+	uint32_t	passed;
 	uint32_t	skipped;	/* number of blocks of @passed that have no packet */
 	/* number of blocks of @passed whose packet has no bytes, so that it becomes no frame */
 	uint32_t	empty;
-	/* number of the rule that a block broke, at which the player stopped; 0: none did */
+	/*
+	 * number of the player's rule for pcapng blocks that a block broke, at which the player
+	 * stopped; 0: none did
+	 */
 	uint32_t	error;
 	bool		in_block;	/* true: the stream so far ends inside a block */
 	bool		idle;		/* true: no frame is leaving the player now */
@@ -538,8 +546,8 @@ int litepcie_play_stop(struct litepcie *dev);
 int litepcie_played(struct litepcie *dev, struct litepcie_played *played);
 
 /*
- * Returns the sentence about the rule that a block has broken, by @error of struct litepcie_played.
- * Threads: any.
+ * Returns a sentence about one of the player's rules for pcapng blocks: the rule that a block has
+ * broken. @error is that of struct litepcie_played. Threads: any.
  */
 const char *litepcie_play_error(uint32_t error);
 
@@ -616,7 +624,10 @@ static __attribute__((noinline, unused)) int litepcie_record_other(
 		packet->flags = 0;
 		packet->dropped = 0;
 		kept = (kept + 3) & ~3u;
-		/* At most four bytes behind the padded data are no options, only an end of them. */
+		/*
+		 * If at most four bytes follow the padded data, the record has no options: four
+		 * bytes are just the mark that ends the options.
+		 */
 		if (length - LITEPCIE_PCAPNG_RECORD_LEAST > kept + 4 &&
 		    litepcie_record_options(block + LITEPCIE_PCAPNG_RECORD_AT_DATA + kept, block + length - 4,
 					    packet) < 0)

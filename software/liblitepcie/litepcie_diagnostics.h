@@ -42,9 +42,10 @@ struct litepcie_conditions {
 };
 
 /*
- * Counts of one of the four TLP streams at the FPGA's hard PCIe block: its beats, its stalls (clock
- * cycles in which a beat was offered and not accepted), TLPs and bytes of payload. @first and @last
- * are the device times, in ticks, of the first and the last beat that was counted.
+ * Counts of one of the four TLP streams at the FPGA's hard PCIe block: its beats (words that were
+ * transferred), its stalls (clock cycles in which a beat was offered and not accepted), TLPs and
+ * bytes of payload. @first and @last are the device times, in ticks, of the first and the last beat
+ * that was counted.
  */
 struct litepcie_tlp_stream {
 	uint64_t	beats;
@@ -134,8 +135,8 @@ struct litepcie_pattern {
 int litepcie_slot(struct litepcie *dev, struct litepcie_slot *slot);
 
 /*
- * Get the results of the card's pattern checker for the last h2c run with the pattern, which may
- * still be running. Returns 0 or -errno. Threads: any.
+ * Get the results of the card's pattern checker for the last h2c run with the option pattern (dword
+ * i has the value i), which may still be running. Returns 0 or -errno. Threads: any.
  */
 int litepcie_pattern(struct litepcie *dev, struct litepcie_pattern *pattern);
 
@@ -150,9 +151,9 @@ struct litepcie_stats {
 	/* number of the card's interrupts that the host received; -1: it cannot be known */
 	int64_t		interrupts;
 	/*
-	 * The fewest interrupts that must have come from the card, as the last stop of a stream has
-	 * found it; 0 before, or -1 behind the kernel driver. -1: the number cannot be known, since
-	 * two interrupts may merge into one.
+	 * The least number of interrupts that must have come from the card, as the last stop of a
+	 * stream has found it. Before that stop it is 0. -1: the number cannot be known, since two
+	 * interrupts may merge into one; so it always is behind the kernel driver.
 	 */
 	int64_t		interrupts_expected;
 	/* number of interrupts that were certainly lost; final after a stop */
@@ -177,9 +178,10 @@ struct litepcie_stats {
 };
 
 /*
- * Get the counts since the last start at which the other stream of the handle did not run. The
- * start of a stream sets the counts of its buffers and of its errors to 0. A stop keeps all counts.
- * Returns 0 or -errno. Threads: any.
+ * Get the counts of the handle's two streams. The start of a stream sets the counts of its own
+ * buffers and of its errors to 0. If the other stream does not run then, the start also begins anew
+ * the counts of interrupts, waits and batches, and of the other stream's errors. A stop keeps all
+ * counts. Returns 0 or -errno. Threads: any.
  */
 int litepcie_stats(struct litepcie *dev, struct litepcie_stats *stats);
 

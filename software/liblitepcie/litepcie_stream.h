@@ -127,10 +127,10 @@ struct litepcie_stream_options {
 	 * 0: the card interrupts when buffers are done. Otherwise a wait polls the card's progress
 	 * every poll_us microseconds: LITEPCIE_POLL_US_LEAST to LITEPCIE_POLL_US_MOST. The card
 	 * then raises no interrupts for buffers, unless adaptive is true. Behind the kernel driver
-	 * the driver polls. A poll reads memory, or registers of a card without records.
-	 * interrupt_every has no meaning with polling: in adaptive mode every buffer asks for an
-	 * interrupt. Streams of one handle that run at the same time must agree in poll_us and
-	 * adaptive.
+	 * the driver polls. A poll reads memory if the card reports its progress there by records,
+	 * else registers. interrupt_every has no meaning with polling: in adaptive mode every
+	 * buffer asks for an interrupt. Streams of one handle that run at the same time must agree
+	 * in poll_us and adaptive.
 	 */
 	unsigned int	poll_us;
 };
@@ -221,10 +221,10 @@ int litepcie_stream_info(struct litepcie_stream *stream, struct litepcie_stream_
 /*
  * Count the buffers that can be acquired at once. If there is none, wait up to @timeout_ms for the
  * first, for ever if that is negative. With a timeout of 0 the call looks at the card's progress
- * and does not wait: it reads memory on a card with records, and registers on any other card, or if
- * there is no progress for some time. Returns the number of buffers, or 0 if there is none, or
- * -errno; -EINVAL: the stream does not run, -ECANCELED: another thread has stopped it. Threads: per
- * direction.
+ * and does not wait: it reads memory if the card reports its progress there by records. On any
+ * other card, or if there is no progress for some time, it reads registers. Returns the number of
+ * buffers, or 0 if there is none, or -errno; -EINVAL: the stream does not run, -ECANCELED: another
+ * thread has stopped it. Threads: per direction.
  */
 int litepcie_stream_ready(struct litepcie_stream *stream, int timeout_ms);
 
@@ -278,24 +278,26 @@ int litepcie_stream_drain(struct litepcie_stream *stream, int timeout_ms);
  * Wait up to @timeout_ms, for ever if it is negative, until the card has finished a further buffer
  * in one of @directions. Buffers of @directions that are kept back for a batch go to the card first
  * if it would run short of buffers. Buffers of other directions are kept back. If an interrupt is
- * lost, the wait ends 1.2 s later at most. On a card with records a program that looks again and
- * again, with a timeout of 0, reads memory, and registers only if there is no progress for some
- * time. Returns 1, or 0 when the time is over, or -errno; -EINVAL: @directions names none, or one
- * that does not exist or does not run, -ECANCELED: another thread has stopped one of them, -EIO:
- * the card was reset, -ENODEV: the card is gone, or through VFIO the kernel wants it back. In that
- * case stop and close the card, since the kernel waits for that. Threads: per direction.
+ * lost, the wait ends 1.2 s later at most. On a card with records (reports of its progress in host
+ * memory) a program that looks again and again, with a timeout of 0, reads memory, and registers
+ * only if there is no progress for some time. Returns 1, or 0 when the time is over, or -errno;
+ * -EINVAL: @directions names none, or one that does not exist or does not run, -ECANCELED: another
+ * thread has stopped one of them, -EIO: the card was reset, -ENODEV: the card is gone, or through
+ * VFIO the kernel wants it back. In that case stop and close the card, since the kernel waits for
+ * that. Threads: per direction.
  */
 int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout_ms);
 
 /*
  * Get a descriptor for poll(). It is readable when a running stream may have finished buffers, or
- * with poll_us when a look is due. It stays readable until the next litepcie_dma_wait(), whose
- * timeout may be 0. A wait of any call may take the news of both directions and clear the
- * descriptor. So call litepcie_stream_ready() for both directions with a timeout of 0, which clears
- * nothing, and poll() only if no direction has buffers. It may also be readable without news. The
- * descriptor belongs to the library and must be neither read nor closed. It is valid for the
- * streams that run; after a further start, call this again. Returns the descriptor, or -errno;
- * -EINVAL: behind the kernel driver no direction runs. Threads: any.
+ * with poll_us when the card's progress is to be polled. It stays readable until the next
+ * litepcie_dma_wait(), whose timeout may be 0. A wait of any call may take the news of both
+ * directions and clear the descriptor. So call litepcie_stream_ready() for both directions with a
+ * timeout of 0, which clears nothing, and poll() only if no direction has buffers. The descriptor
+ * may also be readable when nothing new has come. The descriptor belongs to the library and must be
+ * neither read nor closed. It is valid for the streams that run; after a further start, call this
+ * again. Returns the descriptor, or -errno; -EINVAL: behind the kernel driver no direction runs.
+ * Threads: any.
  */
 int litepcie_dma_fd(struct litepcie *dev);
 

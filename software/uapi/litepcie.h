@@ -70,11 +70,12 @@ struct litepcie_ioctl_dma {
 };
 
 /*
- * DMA_WRITER (c2h) and DMA_READER (h2c): start LitePCIe's loop in a direction
- * (@enable 1), or stop the direction (@enable 0).  A successful call returns the
- * counts below.  If LitePCIe's loop runs already, a start does nothing else, in
- * any file.  If the direction is stopped already, a stop by the owner clears the
- * error of its last run, and a stop by another file does nothing else.
+ * DMA_WRITER (c2h) and DMA_READER (h2c): start LitePCIe's loop, in which the
+ * card goes round the ring and never waits, in a direction (@enable 1), or stop
+ * the direction (@enable 0).  A successful call returns the counts below.  If
+ * LitePCIe's loop runs already, a start does nothing else, in any file.  If the
+ * direction is stopped already, a stop by the owner clears the error of its
+ * last run, and a stop by another file does nothing else.
  *   @hw_count	buffers that the card is done with since the start, as of the last
  *		time that the driver asked the card
  *   @sw_count	buffers that software is done with since the start
@@ -147,10 +148,11 @@ struct litepcie_ioctl_lock {
 
 /*
  * MMAP_DMA_WRITER_UPDATE (c2h) and MMAP_DMA_READER_UPDATE (h2c): set the number
- * of buffers that software is done with since the start of LitePCIe's loop.  In
- * this loop read(), write(), and poll() without RING_INDEXED compare the number
- * with the card's count.  The number may also go back.  Without an owner of the
- * direction the call changes nothing.  Errors:
+ * of buffers that software is done with since the start of LitePCIe's loop
+ * (started by DMA_WRITER and DMA_READER).  In this loop read(), write(), and
+ * poll() without RING_INDEXED compare the number with the card's count.  The
+ * number may also go back.  Without an owner of the direction the call changes
+ * nothing.  Errors:
  *   -EBUSY	another file owns the direction
  *   -EINVAL	@sw_count is negative
  */
@@ -400,9 +402,10 @@ struct litepcie_advance {
  *		long.  0: it never ends for this reason.  A run of ADVANCE ignores
  *		@flush_us without PACKETS_ON.  Before the first call it is 100 for
  *		read().
- *		h2c: write() sends an incomplete beat after so long, rounded up to
- *		ticks of the kernel's timer.  0, as before the first call: an
- *		incomplete beat is never sent for this reason.
+ *		h2c: write() sends an incomplete beat (less than
+ *		LITEPCIE_BEAT_BYTES) after so long, rounded up to ticks of the
+ *		kernel's timer.  0, as before the first call: an incomplete beat
+ *		is never sent for this reason.
  *
  * With packets on, write() waits until the ring has room for all of its packet.
  * With O_NONBLOCK it fails with -EAGAIN instead, and poll() without RING_INDEXED

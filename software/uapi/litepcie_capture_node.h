@@ -49,9 +49,10 @@
 #include <linux/types.h>
 
 /*
- * limits in bytes of a ring, an MBUF and a frame: LITEPCIE_CAPTURE_*_LEAST and
- * _MOST; and the most LITEPCIE_CAPTURE_PORTS, _QUEUES and _RULES of any card,
- * the words of a rule, and the entries of the spread
+ * LITEPCIE_CAPTURE_*_LEAST and _MOST: limits in bytes of a ring, an MBUF (a
+ * part of a ring) and a frame.  LITEPCIE_CAPTURE_PORTS, _QUEUES and _RULES: how
+ * many of these a card has at most.  Also the number of words of a rule, and
+ * the number of entries of the spread (the table that gives a frame's queue).
  */
 #include "litepcie_limits.h"
 #include "litepcie.h"
@@ -115,10 +116,11 @@ struct litepcie_capture_ring {
  *   @limit	first limit: at most the size of the ring
  *
  * Errors:
- *   -EINVAL	also: the file has no ring; or, of queue 0, another queue has been
- *		started with other flags, or with NEWEST a card that sorts frames (SORT)
- *		has a queue that has not been started, or a ring would consist of too
- *		many of the smallest pieces that any ring has
+ *   -EINVAL	also: the file has no ring.  START of queue 0 also fails so in
+ *		three cases: another queue has been started with other flags;
+ *		with NEWEST, a queue of a card that sorts frames (SORT) has not
+ *		been started; or a ring would have too many pieces, since all
+ *		rings get pieces of the size of the smallest one.
  *   -EBUSY	another file has the queue, the capture runs, the queue has been started
  *		already, or the file uses read()
  *   -EPERM	NET without CAP_NET_RAW
@@ -166,8 +168,8 @@ struct litepcie_capture_start {
  * for half a second, these frames are lost and counted.
  *
  * While queue 0 runs, STOP of another queue lets the card end that queue's MBUF
- * with a seal block.  All bytes below @position are then in memory.  The card
- * may still write beyond @position, up to the limit.
+ * (a part of the ring) with a seal block.  All bytes below @position are then
+ * in memory.  The card may still write beyond @position, up to the limit.
  *
  *   @position	returned: position, in bytes since the start, up to which the ring has
  *		data.  The caller sets it to 0.

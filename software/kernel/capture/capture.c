@@ -225,10 +225,10 @@ int litepcie_capture_finish(struct litepcie_capture *capture, int error, bool li
 
 /*
  * End a queue's part of the run, which goes on for the other queues.  The card ends the queue's
- * MBUF, and *@end gets the position at the end of that MBUF.  If the queue takes no part in the
- * run, *@end gets the queue's position.  The ring must stay until the run ends, since the card goes
- * on to write to the ring, up to the limit.  Returns 0, -ENODEV if the card is lost, or -EIO if the
- * card does not end the MBUF.
+ * MBUF (one of the equal parts of its ring), and *@end gets the position at the end of that MBUF.
+ * If the queue takes no part in the run, *@end gets the queue's position.  The ring must stay until
+ * the run ends, since the card goes on to write to the ring, up to the limit.  Returns 0, -ENODEV
+ * if the card is lost, or -EIO if the card does not end the MBUF.
  */
 int litepcie_capture_part(struct litepcie_capture_queue *queue, u64 *end)
 {

@@ -107,7 +107,7 @@ struct litepcie_capture {
 	struct litepcie_capture_status	*status;
 	dma_addr_t			status_dma;
 	bool				able;
-	/* makes one ring of read() free of charge at a time, see charge.c */
+	/* lets one ring of read() at a time not count as anybody's locked memory, see charge.c */
 	struct litepcie_allowance	*allowance;
 	spinlock_t			select_lock;	/* see the locks at the head of this file */
 

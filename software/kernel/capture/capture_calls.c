@@ -182,7 +182,10 @@ static int get_discards(struct litepcie_capture_file *file,
 
 /* Copying arguments from and to the program ------------------------------- */
 
-/* Returns true if the number is that of a call, and so includes the size of its argument. */
+/*
+ * Returns true if the ioctl() number @cmd is one of the capture's calls.  A known number also fixes
+ * the size of the argument, so the size needs no check of its own.
+ */
 static bool is_call(unsigned int cmd)
 {
 	switch (cmd) {

@@ -48,7 +48,10 @@ void litepcie_queue_news(struct litepcie_capture_queue *queue)
 	spin_unlock_irqrestore(&queue->wait.lock, flags);
 }
 
-/* Wake the threads that wait for any queue: the run has ended, or the card's state has changed. */
+/*
+ * Wake the threads that wait for any queue of the capture, since the run of all queues has ended or
+ * the card's state has changed.
+ */
 void litepcie_capture_news(struct litepcie_capture *capture)
 {
 	struct litepcie_capture_queue *queue;

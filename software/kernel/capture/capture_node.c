@@ -168,7 +168,10 @@ static int capture_mmap(struct file *filp, struct vm_area_struct *vma)
 	return err;
 }
 
-/* No splice() is offered, for the reason that chrdev.c gives at litepcie_fops. */
+/*
+ * The operations have no splice(), for the reason that the comment at litepcie_fops in chrdev.c
+ * gives.
+ */
 static const struct file_operations capture_fops = {
 	.owner		= THIS_MODULE,
 	.open		= capture_open,

@@ -23,7 +23,10 @@
 #include "capture.h"
 #include "compat.h"
 
-/* size in bytes of the ring that the driver makes for read(), and of each MBUF of this ring */
+/*
+ * size in bytes of the ring that the driver makes for read(), and of each MBUF, one of the ring's
+ * equal parts
+ */
 #define READ_RING	SZ_4M
 #define READ_MBUF	SZ_64K
 /* longest time in us for which records wait on the card for further ones, in a run by read() */
@@ -65,8 +68,8 @@ static void drop_left(struct litepcie_capture *capture)
 
 /*
  * Returns the geometry of a ring of @bytes.  A buffer of this geometry is the smallest piece that
- * must be contiguous for the card: an MBUF, or the ring's bytes divided by the number of segments
- * that the card can take, whichever is larger.
+ * must be contiguous for the card: an MBUF (one of the equal parts of a ring), or the ring's bytes
+ * divided by the number of segments that the card can take, whichever is larger.
  */
 static struct litepcie_geometry shape_of(const struct litepcie_capture *capture, size_t bytes,
 					 u32 mbuf_bytes)
@@ -119,10 +122,10 @@ static bool is_ring(const struct litepcie_capture_ring *request)
 }
 
 /*
- * Returns 0 if @file may give its queue a ring with MBUFs of @mbuf_bytes.  Returns -EBUSY if
- * another file has the queue, the capture runs, the queue was started, or @file uses read().
- * Returns -EINVAL if another queue's ring has MBUFs of another size, since the card has one size
- * for all rings, or the error of check_able().
+ * Returns 0 if @file may give its queue a ring with MBUFs (equal parts) of @mbuf_bytes.  Returns
+ * -EBUSY if another file has the queue, the capture runs, the queue was started, or @file uses
+ * read().  Returns -EINVAL if another queue's ring has MBUFs of another size, since the card has
+ * one size for all rings, or the error of check_able().
  */
 static int may_take(const struct litepcie_capture_file *file, u32 mbuf_bytes)
 {

@@ -3,8 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Hands descriptors to the card: those of LITEPCIE_IOCTL_ADVANCE, in a held run, and those of a
- * stream (file/stream.c).  held.c counts the descriptors that the card is done with.
+ * Hands DMA descriptors to the card in the runs in which the card waits for more of them: held runs
+ * (LITEPCIE_IOCTL_ADVANCE), and streams of read() or write() (file/stream.c).  held.c counts the
+ * descriptors that the card is done with.
  */
 
 #include <linux/math64.h>

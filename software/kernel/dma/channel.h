@@ -41,13 +41,14 @@ struct litepcie_file;
 struct litepcie_held {
 	u64	advanced;	/* descriptors of the run that were handed to the card */
 	/*
-	 * descriptors that the card had counted as done when the driver last looked; settled() in
-	 * held.c tells in which case hw_count of the direction is less
+	 * descriptors that the card had counted as done when the driver last looked; hw_count of
+	 * the direction is less if the data of the last of them may still be on its way, see
+	 * settled() in held.c
 	 */
 	u64	done;
 	/*
 	 * bytes in all descriptors that were handed to the card in the run.  In an h2c stream an
-	 * incomplete beat that was sent counts as a whole one.
+	 * incomplete beat (less than LITEPCIE_BEAT_BYTES) that was sent counts as a whole one.
 	 */
 	u64	bytes;
 	/*
@@ -113,7 +114,10 @@ struct litepcie_way {
 	 * before they have arrived from host memory; else 0
 	 */
 	u32			in_flight;
-	/* true: direction h2c, whose register enable has the bit LITEPCIE_DMA_ENABLE_TAKEN */
+	/*
+	 * true: direction h2c of a card whose register enable says whether all fetched data has
+	 * left the engine towards the user's logic (LITEPCIE_DMA_ENABLE_TAKEN)
+	 */
 	bool			tells_taken;
 	/*
 	 * true: in the present run the card writes the direction's progress to host memory, as a
@@ -128,9 +132,10 @@ struct litepcie_way {
 	 * In a stream, read(), write(), fsync() and the work @flusher hold the lock also while they
 	 * copy and wait, and the last close() holds it while it waits for the card.  So the bytes
 	 * of two calls are not mixed, and no new stream starts while a call copies bytes of the
-	 * last one.  In LitePCIe's loop a read() or write() holds the lock only while it copies
-	 * buffers, the first of which is number @sw_count.  A call that finds that another file
-	 * owns the direction does not wait for the lock.
+	 * last one.  In LitePCIe's loop (LITEPCIE_RUN_LOOP), in which the card never waits, a
+	 * read() or write() holds the lock only while it copies buffers, the first of which is
+	 * number @sw_count.  A call that finds that another file owns the direction does not wait
+	 * for the lock.
 	 */
 	struct mutex		io;
 	/*
@@ -145,7 +150,10 @@ struct litepcie_way {
 	struct litepcie_file	*owner;
 	/* the direction's ring, mapped for the card until the card is unbound; NULL: none */
 	struct litepcie_ring	*ring;
-	/* makes one ring of 256 buffers of 8 KiB at a time free of charge, see charge.c */
+	/*
+	 * lets one ring of 256 buffers of 8 KiB at a time not count as anybody's locked memory, see
+	 * charge.c
+	 */
 	struct litepcie_allowance *allowance;
 	struct litepcie_ends	ends;	/* packet settings of the present run, or of the last one */
 	char			irq_name[24];
@@ -169,9 +177,9 @@ struct litepcie_way {
 	 */
 	unsigned int		generation;
 	/*
-	 * of the present or last run: number of buffers in its ring, LITEPCIE_MODE_ value, and
-	 * timer period in us.  Mode and period of a stream may differ from those of its ring, see
-	 * set_run().
+	 * of the present or last run: @count: number of buffers in its ring; @mode: how the driver
+	 * learns of progress, a LITEPCIE_MODE_ value; @interval_us: timer period.  Mode and period
+	 * of a stream may differ from those of its ring, see set_run().
 	 */
 	u32			count, mode, interval_us;
 	/*
@@ -186,8 +194,9 @@ struct litepcie_way {
 	u64			position;
 	/*
 	 * Counts since the start of the run.  @hw_count: buffers that the card is done with; in a
-	 * held run or a stream, descriptors.  @sw_count: buffers that the program is done with,
-	 * used in LitePCIe's loop.
+	 * held run or a stream, in which the card waits for more, descriptors.  @sw_count: buffers
+	 * that the program is done with, used in LitePCIe's loop (LITEPCIE_RUN_LOOP), in which the
+	 * card never waits.
 	 */
 	s64			hw_count, sw_count;
 	struct litepcie_held	held;
@@ -204,7 +213,8 @@ struct litepcie_way {
 	u64			interrupts, lost, missed;
 	/*
 	 * h2c: bytes dropped by close() since the probe: those that the card had not fetched when
-	 * close() stopped waiting, and incomplete last beats that the card's endpoint cannot send
+	 * close() stopped waiting, and incomplete last beats (of less than LITEPCIE_BEAT_BYTES)
+	 * that the card's endpoint cannot send
 	 */
 	u64			unsent;
 	struct litepcie_stream	stream;
@@ -216,7 +226,7 @@ struct litepcie_way {
 
 	/* asks the card for progress in adaptive and poll mode, see timer.c */
 	struct hrtimer		timer;
-	/* h2c: sends an incomplete beat of a stream after the flush time */
+	/* h2c: sends the last bytes of a stream after the flush time, if they are no whole beat */
 	struct delayed_work	flusher;
 	/* asks the card once a second while the direction runs, and finds lost interrupts */
 	struct delayed_work	watchdog;
@@ -232,7 +242,10 @@ struct litepcie_way {
 struct litepcie_notices {
 	const struct litepcie_block	*block;
 	void __iomem		*regs;
-	/* true: the driver uses status lines and records in held runs and streams */
+	/*
+	 * true: the driver can use status lines and records, and does so in all runs but
+	 * LITEPCIE_RUN_LOOP
+	 */
 	bool			able;
 	/* true: the pages of status lines and records are mapped for the card */
 	bool			mapped;
@@ -324,12 +337,18 @@ struct litepcie_geometry litepcie_owner_geometry(struct litepcie_way *way,
 int litepcie_owner_steer(struct litepcie_file *file, struct litepcie_chan *chan,
 			 void __iomem *reg, u32 value, const u32 acts_on[LITEPCIE_WAYS]);
 
-/* Functions of held.c: counts of a held run or a stream */
+/*
+ * Functions of held.c: counts of a held run or a stream, in which the card waits for more
+ * descriptors
+ */
 int litepcie_held_update(struct litepcie_way *way);
 bool litepcie_held_is_behind(struct litepcie_way *way);
 u64 litepcie_held_position(const struct litepcie_way *way);
 
-/* Functions of advance.c: descriptors that are handed to the card in a held run or a stream */
+/*
+ * Functions of advance.c: descriptors that are handed to the card, which waits for them, in a held
+ * run or a stream
+ */
 void litepcie_held_append(struct litepcie_way *way, u64 offset, u32 bytes, bool irq, bool last);
 int litepcie_held_advance(struct litepcie_file *file, struct litepcie_advance *advance,
 			  const u32 *lengths);

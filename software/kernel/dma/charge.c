@@ -26,9 +26,9 @@
 #include "charge.h"
 
 /*
- * The allowance of a DMA direction or of a card's capture, which makes one ring at a time free of
- * charge.  The ring that has taken the allowance holds a reference to the allowance, since the ring
- * may outlive the card.
+ * The allowance of a DMA direction or of a card's capture, by which one ring at a time is not
+ * charged, so that RLIMIT_MEMLOCK does not limit it.  The ring that has taken the allowance holds a
+ * reference to the allowance, since the ring may outlive the card.
  */
 struct litepcie_allowance {
 	struct kref	kref;

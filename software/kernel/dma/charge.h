@@ -27,8 +27,8 @@ struct litepcie_charge {
 	 */
 	struct user_struct		*user;
 	/*
-	 * allowance (charge.c) that the ring has taken, or NULL.  A ring that has an allowance is
-	 * free of charge, so @mm and @user are NULL.
+	 * allowance (charge.c) that the ring has taken, or NULL.  The memory of a ring that has an
+	 * allowance is charged to nobody, so @mm and @user are NULL.
 	 */
 	struct litepcie_allowance	*allowance;
 	unsigned long			pages;

@@ -85,7 +85,9 @@ bool litepcie_dma_taken(struct litepcie_way *way)
 	if (!way->tells_taken)
 		return true;
 	value = way_read(way, LITEPCIE_DMA_GROUP_ENABLE);
-	/* A read that the root port has given up also returns all ones, which is no answer. */
+	/*
+	 * A value of all ones is no answer: a read that the root port has given up returns it, too.
+	 */
 	return value == ~0u ? litepcie_check_lost(litepcie_of(way)) :
 			      value & LITEPCIE_DMA_ENABLE_TAKEN;
 }
@@ -167,7 +169,7 @@ static int fill_table(struct litepcie_way *way)
 		litepcie_dma_describe(way, (u64)buffer * geometry->size, geometry->size,
 				      geometry->mode != LITEPCIE_MODE_POLL &&
 				      buffer % geometry->per_interrupt == 0, false);
-	/* This read also waits until all descriptors have arrived at the card. */
+	/* The register read returns only after all descriptors have arrived at the card. */
 	level = way_read(way, LITEPCIE_DMA_GROUP_TABLE_LEVEL);
 	if (level == count)
 		return 0;
@@ -181,9 +183,9 @@ static int fill_table(struct litepcie_way *way)
 /* Watchdog of a direction that runs --------------------------------------- */
 
 /*
- * In interrupt mode: returns true if no interrupt has come since the watchdog last ran, although
- * the card has finished as many buffers since as should raise two interrupts.  In other modes
- * returns false.
+ * For a run in interrupt mode (without the driver's timer): returns true if no interrupt has come
+ * since the watchdog last ran, although the card has finished as many buffers since as should raise
+ * two interrupts.  In other modes returns false.
  */
 static bool interrupts_are_missing(struct litepcie_way *way)
 {
@@ -307,16 +309,16 @@ int litepcie_dma_stop(struct litepcie_way *way)
 /*
  * Set the run's packet settings, way->ends.  In a held run or a stream these are the owner's
  * settings of LITEPCIE_IOCTL_PACKETS, and if notices.able is set, the direction's status line and
- * (c2h) records are switched on.  In LitePCIe's loop packets are off, and neither status lines nor
- * records are used.
+ * (c2h) records are switched on.  In LitePCIe's loop, in which the card never waits for the driver,
+ * packets are off, and neither status lines nor records are used.
  */
 static void begin_notices(struct litepcie_way *way, u32 run)
 {
 	struct litepcie_ends ends = way->owner->ends[way->id];
 
 	/*
-	 * In a held run with packets off a c2h buffer ends only when it is full, so no flush time
-	 * is set.
+	 * In a held run (started by LITEPCIE_IOCTL_ADVANCE) with packets off a c2h buffer ends only
+	 * when it is full, so no flush time is set.
 	 */
 	if (run != LITEPCIE_RUN_STREAM && !ends.packets)
 		ends.flush_us = 0;

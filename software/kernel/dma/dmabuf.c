@@ -80,7 +80,10 @@ static void dmabuf_unmap(struct dma_buf_attachment *attachment, struct sg_table 
  */
 static int dmabuf_mmap(struct dma_buf *dmabuf, struct vm_area_struct *vma)
 {
-	/* In a private mapping a page that the process writes to becomes a copy of its own. */
+	/*
+	 * In a private mapping, writes of the process would go to copies of the ring's pages, which
+	 * no device uses.
+	 */
 	if (!(vma->vm_flags & VM_SHARED))
 		return -EINVAL;
 	vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);

@@ -57,11 +57,11 @@ static int lose(struct litepcie_way *way)
 }
 
 /*
- * Read the progress of a held run or a stream from the status line, which the card writes to host
- * memory after the c2h data that the line counts.  The card may write the line again between the
- * two loads of this function.  So the position is loaded before the count: the position then never
- * includes a descriptor that the count lacks.  Returns 1 if the count has grown, 0 if not, or -EIO
- * if the count cannot be true.
+ * Read the progress of a held run or a stream (in both the card waits for more descriptors) from
+ * the status line, which the card writes to host memory after the c2h data that the line counts.
+ * The card may write the line again between the two loads of this function.  So the position is
+ * loaded before the count: the position then never includes a descriptor that the count lacks.
+ * Returns 1 if the count has grown, 0 if not, or -EIO if the count cannot be true.
  */
 static int read_line(struct litepcie_way *way)
 {
@@ -81,10 +81,11 @@ static int read_line(struct litepcie_way *way)
 }
 
 /*
- * Bring the counts of a held run or a stream up to date.  Returns 1 if hw_count has grown, 0 if
- * not, or -EIO if the card's answer cannot be true, so that the card may have gone.  If the card
- * counts descriptors that it was never handed, the run fails with -EIO.  A register value of all
- * ones does not fail the run, since a read that the root port has given up returns all ones, too.
+ * Bring the counts of descriptors in a held run or a stream, in which the card waits for more of
+ * them, up to date.  Returns 1 if hw_count has grown, 0 if not, or -EIO if the card's answer cannot
+ * be true, so that the card may have gone.  If the card counts descriptors that it was never
+ * handed, the run fails with -EIO.  A register value of all ones does not fail the run, since a
+ * read that the root port has given up returns all ones, too.
  */
 int litepcie_held_update(struct litepcie_way *way)
 {

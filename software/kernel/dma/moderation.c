@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Sets the card's own interrupt moderation, for LitePCIe's loop (LITEPCIE_RUN_LOOP) in interrupt
- * mode.
+ * Sets the card's own interrupt moderation, for LitePCIe's loop (LITEPCIE_RUN_LOOP: the card goes
+ * round the ring and never waits) in interrupt mode.
  *
  * The card keeps back an interrupt that a direction raises within moderation_us of the last message
  * that it sent for the direction, until that time is over.  Once as many interrupts wait as

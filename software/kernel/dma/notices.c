@@ -7,11 +7,12 @@
  * direction, in the channel's status page, and a record for each c2h buffer that has ended.
  *
  * The pages of the notices have struct pages and reference counts, so user mappings may outlive the
- * card.  In LitePCIe's loop the driver reads the card's registers instead of using notices.  In
- * other runs the driver reads registers, too, if it cannot use notices.  The reasons can be: the
- * capability table has no usable block RECORDS or no clock frequency; memory or DMA addresses are
- * lacking; the DMA address of the records is not aligned to their size; the card's writes would
- * need dma_sync_*(); or the processor is big-endian.
+ * card.  In LitePCIe's loop (LITEPCIE_RUN_LOOP: the card goes round the ring and never waits) the
+ * driver reads the card's registers instead of using notices.  In other runs the driver reads
+ * registers, too, if it cannot use notices.  The reasons can be: the capability table has no usable
+ * block RECORDS or no clock frequency; memory or DMA addresses are lacking; the DMA address of the
+ * records is not aligned to their size; the card's writes would need dma_sync_*(); or the processor
+ * is big-endian.
  */
 
 #include <linux/log2.h>

@@ -159,7 +159,7 @@ struct litepcie_geometry litepcie_owner_geometry(struct litepcie_way *way,
 /*
  * Returns the direction's allowance if @geometry has LitePCIe's size and number of buffers, else
  * NULL.  LitePCIe's programs do not expect a limit on locked memory.  So one ring of this size may
- * take the allowance, which makes the ring free of charge.
+ * take the allowance, and is then not charged as locked memory.
  */
 static struct litepcie_allowance *allowance_for(struct litepcie_way *way,
 						const struct litepcie_geometry *geometry)

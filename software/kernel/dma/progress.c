@@ -31,8 +31,9 @@
 /*
  * Ask the card how many buffers it has finished.  Returns 1 if there are more than at the last
  * call, or 0 if not.  Returns -EIO if the answer cannot be true, so that the card may have gone.
- * In a held run or a stream descriptors are counted.  After -EIO the caller drops wait.lock and
- * then calls litepcie_check_lost(), which takes wait.lock to wake the waiting threads.
+ * In a held run or a stream, in which the card waits for more descriptors, these are counted
+ * instead.  After -EIO the caller drops wait.lock and then calls litepcie_check_lost(), which takes
+ * wait.lock to wake the waiting threads.
  */
 static __always_inline int update_locked(struct litepcie_way *way)
 {
@@ -85,7 +86,10 @@ static __always_inline void tell_locked(struct litepcie_way *way)
 {
 	lockdep_assert_held(&way->wait.lock);
 
-	/* A waiting thread queues itself under wait.lock and checks again: no wake-up is lost. */
+	/*
+	 * A thread that is about to wait for buffers queues itself under wait.lock, and then checks
+	 * the counts again.  So it does not miss this wake-up.
+	 */
 	if (waitqueue_active(&way->wait))
 		wake_up_locked(&way->wait);
 	tell_pollers(way);
@@ -109,9 +113,10 @@ bool litepcie_dma_progress(struct litepcie_way *way)
 	if (unlikely(news < 0))
 		litepcie_check_lost(litepcie_of(way));
 	/*
-	 * In a held run or a stream, way->error is set if the card counts descriptors that it was
-	 * never handed.  After other impossible answers, and after all of them in LitePCIe's loop,
-	 * way->error stays 0 and the run goes on.
+	 * In runs in which the card waits for descriptors (held runs and streams), way->error is
+	 * set if the card counts descriptors that it was never handed.  After other impossible
+	 * answers, and after all of them in LitePCIe's loop, way->error stays 0 and the run goes
+	 * on.
 	 */
 	return news > 0 || (news < 0 && READ_ONCE(way->error));
 }

@@ -32,8 +32,8 @@ struct litepcie_geometry {
 	u32	size;		/* bytes of a buffer: a power of two */
 	u32	count;		/* number of buffers in the ring */
 	/*
-	 * in a loop or a held run every so many-th descriptor asks for an interrupt, unless @mode
-	 * is poll mode
+	 * in runs of the kinds LITEPCIE_RUN_LOOP and LITEPCIE_RUN_HELD every so many-th descriptor
+	 * asks for an interrupt, unless @mode is poll mode
 	 */
 	u32	per_interrupt;
 	u32	mode;		/* how the driver learns of progress: a LITEPCIE_MODE_ value */
@@ -62,7 +62,9 @@ struct litepcie_ring {
 	spinlock_t			lock;
 	struct device			*dev;	/* device that the ring is mapped for, or NULL */
 	enum dma_data_direction		direction;
-	/* dma_sync_*() is needed before and after the card's DMA: see litepcie_needs_sync() */
+	/*
+	 * true: dma_sync_*() is needed before and after the card's DMA, see litepcie_needs_sync()
+	 */
 	bool				needs_sync;
 	/* the process's memory that the ring lies in; NULL: the driver has allocated the pages */
 	struct litepcie_memory		*memory;

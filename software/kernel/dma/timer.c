@@ -62,7 +62,8 @@ static enum hrtimer_restart poll_card(struct hrtimer *timer)
 		 * Progress that the card made before the direction's interrupt cause was enabled
 		 * raises no interrupt, so ask the card again.  If the card reports its progress by
 		 * a status line, the write of that line may still be under way.  So
-		 * litepcie_held_is_behind() compares the card's register with the driver's count.
+		 * litepcie_held_is_behind() compares the card's register loop_status (a count of
+		 * descriptors) with the driver's count.
 		 */
 		behind = way->reports && litepcie_held_is_behind(way);
 		news = litepcie_dma_progress(way);

@@ -120,8 +120,9 @@ static bool has_buffers(struct litepcie_way *way)
 }
 
 /*
- * Decides poll() in LitePCIe's loop (LITEPCIE_RUN_LOOP): returns true if enough buffers are ready.
- * The conditions are those of LitePCIe's own driver, since LitePCIe's programs rely on them.
+ * Decides poll() in LitePCIe's loop (LITEPCIE_RUN_LOOP), in which the card goes round the ring and
+ * never waits: returns true if enough buffers are ready.  The conditions are those of LitePCIe's
+ * own driver, since LitePCIe's programs rely on them.
  */
 static bool has_enough(struct litepcie_way *way, u32 id)
 {

@@ -178,7 +178,10 @@ static int set_sw_count(struct litepcie_file *file, u32 id, s64 sw_count)
 		spin_unlock_irq(&way->wait.lock);
 	}
 	mutex_unlock(&way->mutex);
-	/* sw_count went back, so a thread in poll() may have buffers to read or write now. */
+	/*
+	 * The program has set sw_count to a smaller number.  So there may be buffers to read or
+	 * write now for which a thread waits in poll().
+	 */
 	if (back)
 		litepcie_dma_news(way);
 	return err;

@@ -55,12 +55,15 @@ static int map_ring(struct vm_area_struct *vma, struct litepcie_ring *ring)
 {
 	int err;
 
-	/* A ring in the process's own memory has been mapped by the process already. */
+	/* A ring in the process's own memory is mapped already, so mmap() refuses it. */
 	if (ring->memory)
 		return -EADDRINUSE;
 	if (vma->vm_end - vma->vm_start != litepcie_ring_bytes(ring))
 		return -EINVAL;
-	/* In a private mapping a page that the process writes to becomes a copy of its own. */
+	/*
+	 * In a private mapping, writes of the process would go to copies of the ring's pages, which
+	 * the card does not use.
+	 */
 	if (!(vma->vm_flags & VM_SHARED))
 		return -EINVAL;
 	/*

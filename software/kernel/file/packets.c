@@ -89,7 +89,8 @@ int litepcie_packet_write(struct litepcie_run *run, struct iov_iter *from)
 
 		if (part < 0) {
 			litepcie_stream_move(run, -(s64)done);
-			litepcie_dma_news(run->way);	/* the ring has room again: wake poll() */
+			/* the packet was taken back, so the ring has room again: wake poll() */
+			litepcie_dma_news(run->way);
 			return part;
 		}
 		done += part;
@@ -121,7 +122,10 @@ static int get_end(const struct litepcie_run *run, u32 *bytes, u32 *flags)
 	else if (way->reports)
 		litepcie_notices_read(way, way->stream.at >> ilog2(size), bytes, flags);
 	spin_unlock_irq(&way->wait.lock);
-	/* The driver does not trust the card's length: no byte beyond the buffer is copied. */
+	/*
+	 * The length comes from the card.  It is limited to the buffer's size, so that no byte
+	 * beyond the buffer is copied.
+	 */
 	*bytes = min(*bytes, size);
 	return err;
 }

@@ -336,9 +336,9 @@ static ssize_t transfer_some(struct run *run, struct iov_iter *iter, bool nonblo
 }
 
 /*
- * read() and write(): move whole buffers in LitePCIe's loop, and a stream of bytes otherwise.
- * Returns bytes or -errno.  Returns 0 only for a length of 0, since 0 would mean the end of the
- * file.
+ * read() and write(): move whole buffers in LitePCIe's loop (the card goes round the ring and never
+ * waits), and a stream of bytes otherwise.  Returns bytes or -errno.  Returns 0 only for a length
+ * of 0, since 0 would mean the end of the file.
  */
 static ssize_t transfer(struct kiocb *iocb, struct iov_iter *iter, u32 id)
 {

@@ -52,7 +52,10 @@ static u64 ready_bytes(struct litepcie_way *way)
 		return position - way->stream.at;
 	if (way->held.advanced - way->hw_count >= way->depth)
 		return 0;
-	/* After an incomplete beat that was sent, data goes on with the next beat. */
+	/*
+	 * After an incomplete beat (less than LITEPCIE_BEAT_BYTES) that was sent, data goes on with
+	 * the next beat, so the rest of the beat is no room.
+	 */
 	position = round_up(position, LITEPCIE_BEAT_BYTES);
 	return litepcie_ring_bytes(way->ring) - (way->stream.at - position);
 }
@@ -177,9 +180,9 @@ static void give_back(struct litepcie_way *way)
 
 /*
  * h2c: hand over to the card the bytes that were written and not handed over yet, up to the end of
- * the buffer in which they begin, as one descriptor.  Without @all only whole beats are handed
- * over.  An incomplete beat, or with packets on the last byte that was written, ends a packet.  The
- * caller has made sure that the card's table has room.
+ * the buffer in which they begin, as one descriptor.  Without @all only whole beats (of
+ * LITEPCIE_BEAT_BYTES bytes) are handed over.  An incomplete beat, or with packets on the last byte
+ * that was written, ends a packet.  The caller has made sure that the card's table has room.
  */
 static void send_part(struct litepcie_way *way, bool all)
 {
@@ -208,8 +211,9 @@ static void send_part(struct litepcie_way *way, bool all)
 
 /*
  * c2h: hand over to the card the buffers that were read to their end.  h2c: hand over written bytes
- * of one buffer in whole beats, and with @all also an incomplete last beat.  Returns -ECANCELED if
- * the run is over, or the error of litepcie_enter().  The caller holds way->io.  Takes way->mutex.
+ * of one buffer in whole beats (of LITEPCIE_BEAT_BYTES bytes), and with @all also an incomplete
+ * last beat.  Returns -ECANCELED if the run is over, or the error of litepcie_enter().  The caller
+ * holds way->io.  Takes way->mutex.
  */
 int litepcie_stream_hand_over(const struct litepcie_run *run, bool all)
 {

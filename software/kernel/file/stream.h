@@ -4,8 +4,9 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Declares what the files of the stream share: stream.c runs the stream, packets.c has the packets
- * of a stream, sync.c sends an incomplete beat and waits until the card has fetched all data, and
- * transfer.c makes one read() or write() by means of the other three files.
+ * of a stream, sync.c sends last bytes that are no whole beat (of LITEPCIE_BEAT_BYTES bytes) and
+ * waits until the card has fetched all data, and transfer.c makes one read() or write() by means of
+ * the other three files.
  */
 #ifndef LITEPCIE_STREAM_H
 #define LITEPCIE_STREAM_H
@@ -54,7 +55,7 @@ void litepcie_packet_refuse(const struct litepcie_run *run);
 int litepcie_packet_write(struct litepcie_run *run, struct iov_iter *from);
 int litepcie_packet_read(const struct litepcie_run *run, u32 *bytes, u32 *flags);
 
-/* Functions of sync.c: the flush time of an incomplete beat */
+/* Functions of sync.c: the flush time, after which last bytes that are no whole beat are sent */
 void litepcie_stream_flush_later(const struct litepcie_run *run);
 
 #endif /* LITEPCIE_STREAM_H */

@@ -4,9 +4,10 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Handles the last bytes that were written to a stream.  fsync(), the last close() and the end of
- * the flush time send an incomplete beat, as the end of a packet.  The end of a packet says how
- * many bytes its last beat has.  Data that is written later begins a new beat.  LitePCIe's endpoint
- * can send only whole beats, so with that endpoint an incomplete beat is never sent.
+ * the flush time send an incomplete beat (less than LITEPCIE_BEAT_BYTES), as the end of a packet.
+ * The end of a packet says how many bytes its last beat has.  Data that is written later begins a
+ * new beat.  LitePCIe's endpoint can send only whole beats, so with that endpoint an incomplete
+ * beat is never sent.
  *
  * fsync() waits until the card has fetched all data.  The last close() stops h2c.  A stop drops
  * data that the card has fetched and the user's logic has not taken.  So close() first waits until
@@ -57,9 +58,9 @@ void litepcie_stream_flush_later(const struct litepcie_run *run)
 }
 
 /*
- * Send an incomplete beat when the flush time is over.  If a call such as write() holds way->io,
- * try again one tick of the kernel's timer later instead of waiting: a write() that waits for room
- * may hold the lock for long.
+ * Send the last bytes of an h2c stream when the flush time is over, though they are no whole beat.
+ * If a call such as write() holds way->io, try again one tick of the kernel's timer later instead
+ * of waiting: a write() that waits for room may hold the lock for long.
  */
 static void flush(struct work_struct *work)
 {
@@ -87,10 +88,10 @@ void litepcie_stream_init(struct litepcie_way *way)
 /* fsync() and close() of a stream ----------------------------------------- */
 
 /*
- * Returns true if the card counts all bytes of the run as fetched, except an incomplete beat that
- * LitePCIe's endpoint cannot send.  *@rest gets the number of bytes that have not been handed over
- * to the card.  If the run is over, the function returns false, since the counts are those of
- * another run.
+ * Returns true if the card counts all bytes of the run as fetched, except an incomplete last beat
+ * (less than LITEPCIE_BEAT_BYTES), which LitePCIe's endpoint cannot send.  *@rest gets the number
+ * of bytes that have not been handed over to the card.  If the run is over, the function returns
+ * false, since the counts are those of another run.
  */
 static bool is_fetched(const struct litepcie_run *run, u64 *rest)
 {
@@ -134,7 +135,8 @@ static bool is_taken(struct litepcie_way *way)
  * Send all bytes that were written, and wait until the card has fetched them, for @timeout jiffies
  * at most.  With @closing also wait until the user's logic has taken them, and ignore signals.
  * Returns 0, -ETIMEDOUT, -ERESTARTSYS after a signal, or the error that ended the run.  Returns
- * -EOPNOTSUPP if the card has got all data except an incomplete last beat, which it cannot send.
+ * -EOPNOTSUPP if the card has got all data except an incomplete last beat (less than
+ * LITEPCIE_BEAT_BYTES), which it cannot send.
  */
 static int drain(const struct litepcie_run *run, unsigned long timeout, bool closing)
 {

@@ -89,7 +89,10 @@ static inline int litepcie_find_vqs(struct virtio_device *vdev, unsigned int cou
 }
 #endif
 
-/* The kernel declares these functions only if the machine can sleep (CONFIG_PM_SLEEP). */
+/*
+ * The kernel declares virtio_device_freeze() and virtio_device_restore() only if the machine can
+ * sleep (CONFIG_PM_SLEEP).  Otherwise these stand-ins do nothing.
+ */
 #ifndef CONFIG_PM_SLEEP
 static inline int virtio_device_freeze(struct virtio_device *vdev) { return 0; }
 static inline int virtio_device_restore(struct virtio_device *vdev) { return 0; }

@@ -108,7 +108,10 @@ static int finalize_features(struct virtio_device *vdev)
 	void __iomem *page = d->virtio->page;
 
 	vring_transport_features(vdev);
-	/* On a lost card give_back() can end a wait of virtio_console only in a split queue. */
+	/*
+	 * A console never gets packed queues: on a lost card give_back() can end a wait of
+	 * virtio_console in a split queue only.
+	 */
 	if (vdev->id.device == VIRTIO_ID_CONSOLE)
 		__virtio_clear_bit(vdev, VIRTIO_F_RING_PACKED);
 	d->notifies_data = litepcie_keeps_data(vdev->features | offered);

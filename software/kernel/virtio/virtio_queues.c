@@ -44,8 +44,8 @@ static bool uses_buffers(struct litepcie_vdev *d)
 
 /*
  * Give the buffers of the queue back to its virtio driver, in place of a card that does not use
- * them any more.  The card uses a queue's buffers in order, so it has not used those from the used
- * index on.
+ * them any more.  The card uses a queue's buffers in order, so it has not used those from the index
+ * of the used ring on.
  *
  * To mark the queue as broken would end the driver's wait, too.  But virtio_console would then free
  * the buffer, leave it in the queue, and free it again when the queue is deleted.  For this reason
@@ -303,7 +303,10 @@ int litepcie_queue_restart(struct virtqueue *vq)
 
 	if (!vq->reset)
 		return -EBUSY;
-	/* The queue's first interrupt must find it in use. */
+	/*
+	 * The queue counts as in use before the card uses it, so that its first interrupt is not
+	 * ignored.
+	 */
 	set_reset(d, vq, false);
 	start(d, vq);
 	return 0;

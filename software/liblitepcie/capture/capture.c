@@ -232,7 +232,11 @@ int litepcie_capture_stop(struct litepcie_capture *capture)
 	__atomic_store_n(&capture->running, false, __ATOMIC_RELAXED);
 	if (rc == 0 && capture->ended)
 		return litepcie_capture_poll(capture);
-	/* Let the card use all free room of the ring, for frames that wait for room. */
+	/*
+	 * The limit moves on only now and then during a run, so the ring may have free room beyond
+	 * it. At a stop the card gets all whole MBUFs (parts of the ring) of that room, for frames
+	 * that wait on the card.
+	 */
 	limit = capture->released / mbuf * mbuf + capture->config.ring_bytes;
 	if (rc == 0 && limit > capture->limit)
 		rc = litepcie_capture_allow(capture, limit);

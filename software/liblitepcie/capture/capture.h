@@ -87,11 +87,14 @@ struct litepcie_capture_access {
 	 * queue 0 has ended its run.
 	 */
 	int (*answers)(struct litepcie_capture *capture);
-	/* Set the members @port, as of one moment, and @net_lost of @stats. */
+	/*
+	 * Fill in two members of @stats: @port, the counts of each port's frames, all as of one
+	 * moment, and @net_lost.
+	 */
 	int (*accounts)(struct litepcie_capture *capture, struct litepcie_capture_stats *stats);
 	/* Set the rules and the table of queues in @sorting; NULL: all frames go to queue 0. */
 	int (*sort)(struct litepcie_capture *capture, const struct litepcie_sorting *sorting);
-	/* Get the frames that rules have discarded, as of one moment. */
+	/* Get the numbers of frames that rules have discarded, all as of one moment. */
 	int (*discards)(struct litepcie_capture *capture, struct litepcie_discards *discards);
 	/* Start the generator with settings that have been checked; NULL: stop it. */
 	int (*generate)(struct litepcie_capture *capture,
@@ -126,9 +129,15 @@ struct litepcie_capture {
 	 * that the card has overwritten count as released, too
 	 */
 	uint64_t				released;
-	/* position in the ring up to which the card may write now, unless `newest` is set */
+	/*
+	 * position in the ring up to which the card may write now; with `newest` the card ignores
+	 * it
+	 */
 	uint64_t				limit;
-	/* how often the card was given a @limit since the start; the start itself counts, too */
+	/*
+	 * how often the card was given a new @limit since the start; the one at the start counts,
+	 * too
+	 */
 	uint64_t				limits;
 	/*
 	 * with `newest`: bytes that the card overwrote before litepcie_capture_next() returned them
@@ -227,8 +236,8 @@ int litepcie_capture_await(struct litepcie_capture *capture, uint32_t mask, uint
 			   const char *what, const char *advice);
 
 /*
- * Keep the sentence that @what did not end within rest_ms, with @advice, which tells the user what
- * to do. Returns -ETIMEDOUT.
+ * Set the sentence that litepcie_why() returns: @what did not end within rest_ms. The sentence ends
+ * with @advice, which tells the user what to do. Returns -ETIMEDOUT.
  */
 int litepcie_capture_late(const struct litepcie_capture *capture, const char *what,
 			  const char *advice);

@@ -16,7 +16,7 @@
 
 #include "capture.h"
 
-#define SIZE_SHIFT	26	/* lowest bit of log2(page size) in memfd_create()'s flags */
+#define SIZE_SHIFT	26	/* memfd_create()'s flags have log2(page size) from this bit on */
 #define PREFERRED	1	/* the mode MPOL_PREFERRED of mbind() */
 #define NODES		1024
 

@@ -10,7 +10,10 @@
  */
 #include "capture.h"
 
-/* Size of the first struct litepcie_packet, up to its member @dropped. */
+/*
+ * Size of struct litepcie_packet in the library's first version, in which @dropped was its last
+ * member.
+ */
 #define LEAST_SIZE	(offsetof(struct litepcie_packet, dropped) + sizeof(uint64_t))
 
 /*

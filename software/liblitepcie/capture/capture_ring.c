@@ -98,8 +98,9 @@ int litepcie_capture_allow(struct litepcie_capture *capture, uint64_t limit)
 /*
  * Returns the position from which on no data in the ring has been overwritten, in a capture with
  * `newest`. It is rounded up to the beginning of an MBUF (part of the ring). During a run the card
- * may have written beyond the position in its status line, by as much as the queue's staging memory
- * holds, so that much older data counts as overwritten, too.
+ * may have written beyond the position in its status line, by at most the size of the queue's
+ * staging memory (the buffer before the ring). So the oldest data, as many bytes as that memory
+ * has, counts as overwritten, too.
  */
 static uint64_t oldest(const struct litepcie_capture *capture)
 {

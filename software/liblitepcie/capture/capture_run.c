@@ -221,8 +221,9 @@ int litepcie_run_start(struct litepcie_capture *capture)
 /* Stop of a run, or of a queue's part of it --------------------------------------------------- */
 
 /*
- * True if the limit does not allow the card to begin another MBUF (part of the ring), so that a
- * frame may wait for room. Never true with `newest`, since the card then ignores the limit.
+ * True if the limit (the position up to which the card may write) lets the card begin no further
+ * MBUF (part of the ring), so that a frame may wait for room. Never true with `newest`, since the
+ * card then ignores the limit.
  */
 static bool is_full(const struct litepcie_capture *capture)
 {

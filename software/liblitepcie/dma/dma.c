@@ -328,8 +328,8 @@ int litepcie_stream_release(struct litepcie_stream *stream, unsigned int count)
 }
 
 /*
- * LitePCIe's engine cuts a length to whole beats, so a card with that engine is given only lengths
- * that are a multiple of a beat.
+ * LitePCIe's h2c engine cuts a length to whole beats (words of the card's data path). So a card
+ * with that engine is given only lengths that are a multiple of a beat.
  */
 int litepcie_stream_send(struct litepcie_stream *stream, size_t bytes)
 {

@@ -76,8 +76,8 @@ int litepcie_hand_over(struct litepcie *dev, unsigned int directions)
  * which the card has less than half a ring of buffers left. If the card has more, it makes progress
  * without them, and that ends the sleep. If every wait handed over what there is, most batches
  * would be short, and would save little. In h2c short batches may also cost interrupts: the last
- * buffer of a hand-over of fewer buffers than interrupt_every raises one, unless the stream is
- * silent (post_h2c() in engine.c).
+ * buffer of a hand-over of fewer buffers than interrupt_every raises one, unless no buffer of the
+ * stream asks for an interrupt (post_h2c() in engine.c).
  */
 static int hand_over_early(struct litepcie *dev, unsigned int directions)
 {

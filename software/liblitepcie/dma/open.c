@@ -54,7 +54,7 @@ static int check_shape(struct litepcie *dev, const struct litepcie_stream_option
 
 /*
  * Returns -EINVAL for a flush time without packets or above its limit, or -EOPNOTSUPP for packets
- * on a card without records.
+ * on a card without records, by which a card reports the ends of packets.
  */
 static int check_packets(struct litepcie *dev, const struct litepcie_stream_options *options)
 {

@@ -22,7 +22,7 @@
 
 /*
  * Returns the number of interrupts of the running streams since their starts, or -1 if the driver
- * does not tell it.
+ * does not tell their number.
  */
 static int64_t interrupts(struct litepcie *dev)
 {

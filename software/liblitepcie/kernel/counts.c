@@ -48,7 +48,10 @@ static int poll_way(struct litepcie_stream *stream)
 	uint64_t done = __atomic_load_n(&status->buffers, __ATOMIC_ACQUIRE);
 	int error = __atomic_load_n(&status->error, __ATOMIC_ACQUIRE);
 
-	/* the count was read before the state: if the run has ended, the count is not used */
+	/*
+	 * The count was read before the page's @error and @run. If these show that the run has
+	 * ended, the count is not used.
+	 */
 	if (error || __atomic_load_n(&status->run, __ATOMIC_ACQUIRE) != LITEPCIE_RUN_HELD)
 		return kernel_stopped_by(stream, error);
 	return advance_to(stream, done);

@@ -91,7 +91,10 @@ void kernel_users(struct litepcie *dev, char *text, size_t size);
 int kernel_dma_map(struct litepcie *dev);
 void kernel_dma_unmap(struct litepcie *dev);
 
-/* Returns 0, or -EOPNOTSUPP with a sentence if the driver has no held runs. */
+/*
+ * Returns 0, or -EOPNOTSUPP with a sentence if the driver has no held runs, in which the card waits
+ * for buffers, as LitePCIe's driver has none.
+ */
 int kernel_check_held(struct litepcie *dev);
 
 /* Returns the driver's number of the stream's direction, a LITEPCIE_WAY_ value. */

@@ -17,7 +17,7 @@
 #include "kernel.h"
 #include "litepcie_capture.h"
 
-#define SIZE_SHIFT	26	/* lowest bit of log2 of the page size in flags with MAP_HUGETLB */
+#define SIZE_SHIFT	26	/* mmap()'s flags have log2(page size) from this bit on */
 #define HUGE_BYTES	(UINT64_C(2) << 20)
 
 /*

@@ -33,7 +33,10 @@ void kernel_free(struct litepcie_stream *stream)
 	stream->base = NULL;
 }
 
-/* Make the @size bytes at @base the ring. If @placed is true, they are the program's own. */
+/*
+ * Make the @size bytes at @base, which are mapped already, the memory of the stream's ring.
+ * @placed: they are the program's own memory, which the library never unmaps.
+ */
 static int take_memory(struct litepcie_stream *stream, void *base, size_t size, bool placed)
 {
 	stream->memory = litepcie_memory_new(base, size, -1, placed);
@@ -53,7 +56,10 @@ static int map_ring(struct litepcie_stream *stream, uint64_t offset, uint64_t si
 	return take_memory(stream, base, size, false);
 }
 
-/* Export the ring as a dma-buf. Its descriptor keeps the ring's memory after the end of the run. */
+/*
+ * Export the ring as a dma-buf. The descriptor of the dma-buf keeps the ring's memory after the end
+ * of the run.
+ */
 int kernel_export(const struct litepcie_stream *stream)
 {
 	struct litepcie_export export = {
@@ -131,8 +137,9 @@ static bool has_held_runs(const struct kernel *kernel)
 
 /*
  * The ioctl MMAP_DMA_INFO comes first, since both Lanebox's and LitePCIe's driver know it: its
- * error says that the device file is of neither driver. The counts are mapped only if the driver
- * has held runs, as Lanebox's has.
+ * error says that the device file is of neither driver. The pages with the driver's counts are
+ * mapped only if the driver has held runs (in which the card waits for buffers): only Lanebox's
+ * driver has both.
  */
 int kernel_dma_map(struct litepcie *dev)
 {

@@ -6,8 +6,8 @@
 
 /*
  * Waits behind Lanebox's driver: waits for buffers, in which each thread sleeps for the directions
- * that it waits for, and waits for the interrupt of the user's logic. Also the descriptor of
- * litepcie_dma_fd(), which a program gives to poll().
+ * that it waits for, and waits for the interrupt of the user's logic. This file also makes the
+ * descriptor of litepcie_dma_fd(), which a program gives to poll().
  */
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -69,7 +69,7 @@ static int wait_for_news(struct litepcie *dev, unsigned int directions, int time
 	ask_for_news(dev, directions);
 	rc = litepcie_poll(dev, &fd, 1, timeout_ms);
 	if (!directions && rc > 0)
-		/* finds nothing if another thread has taken the user's interrupt meanwhile */
+		/* kernel_user_poll() finds no interrupt if another thread has taken it meanwhile */
 		kernel_user_poll(dev);
 	if (rc < 0 || !(fd.revents & (POLLERR | POLLHUP)))
 		return rc;

@@ -25,7 +25,7 @@
 #define BAR_END			0xfec00000u
 #define BAR_DISTANCE		0x01000000u
 #define BAR_HIGH		(UINT64_C(1) << 40)
-/* lowest bits of MPS and MRRS in PCI_EXP_DEVCTL */
+/* numbers of the lowest bits of MPS and MRRS in the PCIe register PCI_EXP_DEVCTL */
 #define DEVCTL_MPS_SHIFT	5
 #define DEVCTL_MRRS_SHIFT	12
 

@@ -45,9 +45,9 @@ static bool has_capability(const char *json, const char *name)
 static int handshake(struct vfio_user *vu)
 {
 	/*
-	 * The capability max_data_xfer_size is left out. From a client that has it, a simulated
-	 * board of Lanebox asks for samples of host memory by messages, to compare them with its
-	 * mapping of that memory, and that takes time.
+	 * The capability max_data_xfer_size is left out of what the client tells the board. If a
+	 * client has it, a simulated board of Lanebox reads samples of host memory by messages, to
+	 * compare them with its own mapping of that memory, and that takes time.
 	 */
 	struct version version = {
 		.json = "{\"capabilities\":{\"max_msg_fds\":8,\"write_multiple\":true}}",

@@ -191,7 +191,10 @@ static int serve_request(struct vfio_user *vu, struct header *header)
 	int rc;
 
 	if (!body) {
-		/* The message is not read to its end, so it is not known where the next begins. */
+		/*
+		 * The request's body stays unread, so it is not known where the next message
+		 * begins.
+		 */
 		vfio_user_drop(vu);
 		return litepcie_fail(-ENOMEM, "%s: no memory for %s of the peer", vu->path, doing);
 	}

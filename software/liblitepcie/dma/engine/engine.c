@@ -70,9 +70,10 @@ int litepcie_engine_setup(struct litepcie_stream *stream)
 /* Handing buffers to the card ----------------------------------------------------------------- */
 
 /*
- * Give the card @count more buffers. Unless the stream is silent, every interrupt_every-th buffer
- * asks for an interrupt, and so does buffer number @last (UINT64_MAX: none). The card's descriptor
- * table has room for a descriptor of each buffer of the ring, so the table cannot overflow.
+ * Give the card @count more buffers. Unless the stream is silent (no buffer of it asks for an
+ * interrupt), every interrupt_every-th buffer asks for an interrupt, and so does buffer number
+ * @last (UINT64_MAX: none). The card's descriptor table has room for a descriptor of each buffer of
+ * the ring, so the table cannot overflow.
  */
 static int post(struct litepcie_stream *stream, uint64_t count, uint64_t last)
 {
@@ -159,7 +160,7 @@ uint64_t litepcie_engine_h2c_bytes(const struct litepcie_stream *stream, uint64_
 /*
  * Give the card all filled h2c buffers below number @end. If they are fewer than interrupt_every,
  * more may not come for a while. So the last of them asks for an interrupt, unless the stream is
- * silent.
+ * silent: no buffer of a silent stream asks for one.
  */
 static int post_h2c(struct litepcie_stream *stream, uint64_t end)
 {
@@ -180,7 +181,8 @@ int litepcie_engine_hand_over(struct litepcie_stream *stream)
  * Ask the card for its progress, if needed, after a sleep without an interrupt or in place of a
  * sleep. A card that writes records reports its progress in memory. So its registers are read only
  * when nothing has set dev->silent_ms to 0 for LITEPCIE_WAIT_SLICE_MS, to check that the card is
- * still there. A card without records is asked at once, unless a timer polls it (poll_us).
+ * still there. The registers of a card without records are read at once, unless a timer polls the
+ * card (poll_us).
  */
 static int poll_if_silent(struct litepcie *dev)
 {
@@ -225,16 +227,16 @@ int litepcie_engine_received(struct litepcie *dev, uint64_t *bytes)
 
 /*
  * Returns the least number of interrupts that the card must have sent. One interrupt may stand for
- * both directions, so without records this is the larger of the two directions' numbers. On a card
- * with records it is the number of c2h.
+ * both directions, so on a card without records (reports of its progress in host memory) the result
+ * is the larger of the two directions' numbers. On a card with records it is the number of c2h.
  */
 static int64_t interrupts_due(const struct litepcie *dev)
 {
 	uint64_t h2c = dev->h2c.asked, c2h = dev->c2h.asked;
 
 	/*
-	 * On a card with records one h2c interrupt may stand for several buffers, so h2c is left
-	 * out.
+	 * On a card with records (reports of its progress in host memory) one h2c interrupt may
+	 * stand for several buffers, so h2c is left out.
 	 */
 	return (int64_t)(h2c > c2h && !dev->notices.records ? h2c : c2h);
 }
@@ -285,9 +287,10 @@ int litepcie_engine_wait(struct litepcie *dev, unsigned int directions, int time
 /*
  * True if the interrupts of a stream can be counted exactly. They cannot in adaptive mode, nor if
  * the back end merges interrupts (VFIO and kernel). Two interrupts that are due within the time of
- * one message merge, and the card then sends fewer than were asked for. On a card with records that
- * may happen in h2c, and in c2h with packets or with an interrupt for each buffer. In a run whose
- * interrupts cannot be counted, look_for_lost() alone finds lost ones.
+ * one message merge, and the card then sends fewer than were asked for. On a card with records
+ * (reports of its progress in host memory) that may happen in h2c, and in c2h with packets or with
+ * an interrupt for each buffer. In a run whose interrupts cannot be counted, look_for_lost() alone
+ * finds lost ones.
  */
 static bool interrupts_can_be_counted(const struct litepcie_stream *stream)
 {

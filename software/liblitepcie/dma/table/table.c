@@ -211,7 +211,7 @@ static int c2h_usable(struct litepcie_stream *c2h)
 	while (rc == 0 && c2h->done > settled && (awaited || c2h->done == c2h->posted)) {
 		settled = c2h->done;
 		rc = read_done(c2h);
-		/* this register read has settled the buffer that asked for an interrupt */
+		/* the buffer that asked for an interrupt is now known to be in host memory */
 		awaited = false;
 	}
 	if (rc == 0)
