@@ -66,7 +66,11 @@ class Part(Protocol):
     """An object that was opened on a card and is closed with it at the latest: a Capture."""
 
     def close(self) -> None:
-        """Close the part, unless NumPy arrays in its memory still exist."""
+        """Close this object, such as a Capture.
+
+        If NumPy arrays in its memory still exist, the object is not closed yet: a later call does
+        that.
+        """
 
     def leave(self) -> list[object]:
         """Give up the part, since the card is being closed.

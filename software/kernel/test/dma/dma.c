@@ -35,7 +35,8 @@ static struct {
 	 */
 	unsigned int	runs_on;
 	bool		gone;		/* true: the card has gone; each read returns all ones */
-	bool		running;	/* true: 0 was not written to the register `enable` yet */
+	/* true: the direction runs: the driver has not written 0 to its register `enable` yet */
+	bool		running;
 	unsigned int	reads;
 	/* number of reads of `enable` before the descriptor table was reset; 0: it was not reset */
 	unsigned int	settled;

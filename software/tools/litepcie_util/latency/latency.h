@@ -141,8 +141,9 @@ unsigned int transfer_channel(const char *backend, const char *device);
 int transfer_find(struct transfer *transfer);
 
 /*
- * transfer_begin() enables both directions for this program's descriptors. transfer_end() stops
- * those of the library's streams that run: h2c after transfer_begin(), both after packet_begin().
+ * transfer_begin() enables both directions of the DMA for descriptors that this program writes to
+ * the card. transfer_end() then disables c2h, which the library has not started, and stops the
+ * library's stream of h2c. After packet_begin() it stops the library's streams of both directions.
  * Each returns 0 or -errno.
  */
 int transfer_begin(struct transfer *transfer);
