@@ -144,8 +144,9 @@ struct litepcie_capture {
 	 */
 	uint64_t				overwritten;
 	/*
-	 * with `newest`: bytes that the program got and the card then overwrote, and that the
-	 * program has not released yet; @released counts these bytes already
+	 * with `newest`: bytes that the program has got and not released, and that
+	 * litepcie_capture_next() has since skipped, as the card has overwritten all that the
+	 * program held; @released counts these bytes already
 	 */
 	uint64_t				lapsed;
 	/*

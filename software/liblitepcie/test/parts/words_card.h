@@ -128,8 +128,8 @@ static inline uint32_t *add_block(unsigned int type, uint32_t offset, unsigned i
 }
 
 /*
- * Add the blocks that every build of the gateware has. litepcie_open() refuses a card that lacks
- * one of them, except the control block, which the library does not need.
+ * Add the blocks without which litepcie_open() refuses a card, and the control block, which the
+ * library does not need.
  */
 static inline void add_needed_blocks(void)
 {
