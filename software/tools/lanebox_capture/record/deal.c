@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "deal_comment.h"
+#include "processor.h"
 
 enum deal_state { DEAL_WAITS, DEAL_TAKEN, DEAL_WRITTEN };
 
@@ -250,6 +251,8 @@ static void *write_folder(void *of)
 	struct deal *deal = folder->deal;
 	bool right = true;
 
+	/* The thread of the queue, which makes this thread, may be pinned to a processor. */
+	processor_unpin();
 	pthread_mutex_lock(&deal->lock);
 	while (right) {
 		if (may_take(folder)) {

@@ -463,6 +463,8 @@ static void *work(void *of)
 		return NULL;
 	if (recording->pinned)
 		processor_pin(util, recording->cpu);
+	else
+		processor_unpin();
 	while (!recording->over && take(util, recording, &span, &last, true) >= 0)
 		;
 	/*
@@ -552,9 +554,11 @@ static bool begin(struct util *util, struct recording *recordings, unsigned int 
 bool record(struct util *util, struct recording *recordings, unsigned int count)
 {
 	int awake = processor_keep_awake();
-	bool begun = (!recordings->pinned || processor_pin(util, recordings->cpu)) &&
-		     begin(util, recordings, count), refused = false;
+	bool begun, refused = false;
 
+	processor_remember();
+	begun = (!recordings->pinned || processor_pin(util, recordings->cpu)) &&
+		begin(util, recordings, count);
 	if (begun)
 		run(util, recordings, count);
 	for (unsigned int n = 0; n < count; n++) {
