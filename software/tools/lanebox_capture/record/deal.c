@@ -325,6 +325,17 @@ unsigned int deal_done(struct deal *deal)
 	return done;
 }
 
+unsigned int deal_kept(struct deal *deal)
+{
+	unsigned int kept = 0;
+
+	pthread_mutex_lock(&deal->lock);
+	for (uint64_t number = deal->first; number < deal->given; number++)
+		kept += *state_of(deal, number) == DEAL_WRITTEN;
+	pthread_mutex_unlock(&deal->lock);
+	return kept;
+}
+
 /*
  * Returns true if an MBUF (part of the ring) of deal_write() is in no file yet. The caller holds
  * deal->lock.

@@ -427,7 +427,9 @@ static void run(struct util *util, struct recording *recordings, unsigned int co
 static void drop(struct util *util, struct recording *recording)
 {
 	struct litepcie_span span = { .struct_size = sizeof(span) };
-	uint64_t dropped = recording->taken;
+	/* The ring still has MBUFs (parts of the ring) that are in the files already. */
+	uint64_t kept = (uint64_t)files_kept(recording) * recording->config.mbuf_bytes;
+	uint64_t dropped = recording->taken - kept;
 	int rc = litepcie_capture_release(recording->capture, recording->taken);
 
 	while (rc >= 0) {
