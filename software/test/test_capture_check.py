@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from software.test.pcapng_blocks import block, interface, option, packet, section
+from software.test.software_build import run_program
 
 
 def check(tool, *files):
@@ -84,6 +85,19 @@ def test_a_file_that_is_no_pcapng_is_told(tool, tmp_path):
     assert f"{tmp_path}/none: No such file or directory" in done.stderr
     assert f"{tmp_path}: a pipe, folder or device cannot be checked" in done.stderr
     assert done.stdout.count("result       broken") == 3
+
+
+def test_the_recording_of_the_test_program_is_whole(tool, tmp_path):
+    """The C test program capture_cost.c, whose instructions `make bench` counts, makes recordings
+    that `check` takes, also if they are longer than its ring of 256 MBUFs.
+    """
+    program, file = Path(tool.program).parent / "test" / "capture_cost", tmp_path / "a.pcapng"
+    for mbufs in (1, 260):
+        run_program(program, "record", str(mbufs), file)
+        status, (found,) = check(tool, file)
+        assert (status, found["rule"], found["mbufs"]) == (0, None, mbufs)
+        assert (found["packets"], found["stopped"]) == (10922 * mbufs, True)
+        file.unlink()
 
 
 def test_a_recording_without_an_mbuf_says_so(tool, tmp_path):

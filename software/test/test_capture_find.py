@@ -102,6 +102,46 @@ def test_times_bound_what_is_found(tool, recording):
     assert find(tool, "--from", "9", path, "")["found"] == 0
 
 
+@pytest.mark.parametrize(
+    "resolution, offset_s, time",
+    [
+        (None, None, 1_700_000_000_123_456),
+        (6, None, 1_700_000_000_123_456),
+        (12, None, 1_700_000_000_123_456_789),
+        (0x80 | 10, None, 1_700_000_000 << 10 | 512),
+        (9, 1_700_000_000, 5),
+        (3, -10, 1_700_000_000_123),
+    ],
+    ids=["none", "us", "ps", "2^-10", "offset", "ms-offset"],
+)
+def test_written_packets_keep_their_times(tool, tmp_path, resolution, offset_s, time):
+    """find --write keeps the time of a packet, whatever unit and offset the times of its interface
+    have. tshark, if installed, reads the same times from the file that was searched and from the
+    file that was written.
+    """
+    options = b"" if resolution is None else option("<", 9, bytes([resolution]))
+    if offset_s is not None:
+        options += option("<", 14, struct.pack("<q", offset_s))
+    start = section("<") + interface("<", 9)
+    start += block("<", 1, struct.pack("<HHI", 1, 0, 0) + options)
+    data, target = frame(UDP, 53, 20), tmp_path / "b.pcapng"
+    path = tmp_path / "a.pcapng"
+    path.write_bytes(start + packet("<", time, data, number=1) + packet("<", 7, data))
+    assert find(tool, "--write", target, path, "udp")["found"] == 2
+    assert target.read_bytes() == path.read_bytes()
+    if shutil.which("tshark"):
+        times = [
+            subprocess.run(
+                ["tshark", "-r", file, "-T", "fields", "-e", "frame.time_epoch"],
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout
+            for file in (path, target)
+        ]
+        assert times[0] == times[1] and len(times[0].splitlines()) == 2
+
+
 def test_several_files_become_one(tool, recording, tmp_path):
     """find --write - writes the found packets of several files to stdout as one pcapng file."""
     path, sent = recording

@@ -85,7 +85,8 @@ def test_each_queue_is_recorded_by_its_thread(built, tmp_path):
     """The C test record.c passes: each capture queue's file has all MBUFs (parts of the ring) of
     the queue. If the disk of one queue fails, a message names the queue, and the files of the other
     queues are whole. If the disk of a queue is slow, the recorder waits until the last frame of the
-    card's generator has room in that queue's ring.
+    card's generator has room in that queue's ring. A thread that is pinned to a processor pins no
+    other, and what is in a file is not counted as dropped.
 
     The C test has stand-ins for the library's functions, so no card is needed.
     """

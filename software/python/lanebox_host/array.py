@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,13 @@ import numpy.typing as npt
 _HARMLESS = frozenset(
     ("__array_finalize__", "__array_priority__", "__class__", "__del__", "__dict__", "_lease")
 )
+
+# Methods of an array whose results may have memory of their own.
+_RESULTS = (
+    "argmax argmin argpartition argsort astype byteswap choose clip compress conj conjugate "
+    "cumprod cumsum diagonal dot flatten mean nonzero ravel repeat reshape round searchsorted "
+    "std take trace var"
+).split()
 
 
 class Lease:
@@ -45,10 +53,10 @@ class RingArray(np.ndarray[Any, np.dtype[Any]]):
     (but for some like __class__), computations with it and NumPy's functions of it raise
     ValueError.
 
-    Slices and other views of the array raise ValueError in the same way, and so do the arrays that
-    indexing by a list or a mask and most methods return, like astype() and flatten(), although they
-    are copies. The results of copy(), of computations and of NumPy's functions are plain NumPy
-    arrays, whose use raises nothing.
+    Slices and other views of the array raise ValueError in the same way. Results with memory of
+    their own are plain NumPy arrays, whose use raises nothing: those of copy() and other methods,
+    like astype() and flatten(), of indexing by a list or a mask, of computations, of NumPy's
+    functions, and of the module `copy`.
 
     Python and NumPy reach an array's memory in some places without asking the array. So
     np.asarray(), np.array(), np.frombuffer(), memoryview(), bytes(), an assignment of the array to
@@ -59,8 +67,12 @@ class RingArray(np.ndarray[Any, np.dtype[Any]]):
     _lease: Lease | None
 
     def __array_finalize__(self, source: object) -> None:
-        """Give this array the lease of the array that it was made from, if that one has a lease."""
-        self._lease = getattr(source, "_lease", None)
+        """Give this array the lease of the array that it was made from, if that one has a lease. An
+        array with memory of its own needs none.
+        """
+        self._lease = None
+        if not self.flags.owndata:
+            self._lease = getattr(source, "_lease", None)
 
     def __getattribute__(self, name: str) -> Any:
         if name not in _HARMLESS:
@@ -81,8 +93,10 @@ class RingArray(np.ndarray[Any, np.dtype[Any]]):
         return function(*inputs, **{name: _plain_deep(v) for name, v in options.items()})
 
     def __getitem__(self, index: Any) -> Any:
-        _check(self)
-        return super().__getitem__(index)
+        if isinstance(index, (int, slice)):  # the usual case, which never makes a copy
+            _check(self)
+            return super().__getitem__(index)
+        return _leased(_plain(self)[_plain_deep(index)], self)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         _check(self)
@@ -110,6 +124,12 @@ class RingArray(np.ndarray[Any, np.dtype[Any]]):
         """Return a copy as a plain NumPy array, which may be used after the stream's end."""
         return np.array(_plain(self), order=order)
 
+    def __copy__(self) -> Any:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.copy()
+
 
 def lease(array: npt.NDArray[Any], term: Lease) -> RingArray:
     """Return a view of `array` that has the lease `term`.
@@ -119,6 +139,42 @@ def lease(array: npt.NDArray[Any], term: Lease) -> RingArray:
     leased = array.view(RingArray)
     leased._lease = term
     return leased
+
+
+def _method(name: str) -> Callable[..., Any]:
+    """Return the method `name` of RingArray: it calls NumPy's with plain arrays, and gives the
+    lease of the array to a result that shares its memory.
+    """
+
+    def method(self: RingArray, *inputs: Any, **options: Any) -> Any:
+        inputs = tuple(_plain_deep(value) for value in inputs)
+        options = {key: _plain_deep(value) for key, value in options.items()}
+        return _leased(getattr(_plain(self), name)(*inputs, **options), self)
+
+    method.__name__ = name
+    method.__doc__ = getattr(np.ndarray, name).__doc__
+    return method
+
+
+for _name in _RESULTS:
+    setattr(RingArray, _name, _method(_name))
+
+
+def _owner(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the array, among `array` and those that it is a view of, that is a view of none."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def _leased(result: Any, array: RingArray) -> Any:
+    """Return a plain array in the memory of `array` with the lease of `array`, and other values as
+    they are.
+    """
+    term = array._lease
+    if term is None or not isinstance(result, np.ndarray) or _owner(result) is not _owner(array):
+        return result
+    return lease(result, term)
 
 
 def _check(array: RingArray) -> None:

@@ -21,6 +21,21 @@
 
 #define LATENCY	"/dev/cpu_dma_latency"
 
+/* processors that processor_remember() has stored; none before */
+static cpu_set_t remembered;
+
+void processor_remember(void)
+{
+	if (sched_getaffinity(0, sizeof(remembered), &remembered) < 0)
+		CPU_ZERO(&remembered);
+}
+
+void processor_unpin(void)
+{
+	if (CPU_COUNT(&remembered))
+		sched_setaffinity(0, sizeof(remembered), &remembered);
+}
+
 bool processor_pin(struct util *util, unsigned int number)
 {
 	cpu_set_t set;

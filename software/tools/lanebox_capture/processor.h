@@ -20,6 +20,15 @@
 bool processor_pin(struct util *util, unsigned int number);
 
 /*
+ * A new thread inherits the processors of the thread that makes it. processor_remember() stores
+ * those on which the calling thread may run. Call it before the first processor_pin(), and while no
+ * other thread calls a function of this file. Afterwards processor_unpin() lets the calling thread
+ * run on the stored processors. If none could be stored, it changes nothing.
+ */
+void processor_remember(void);
+void processor_unpin(void);
+
+/*
  * Keep all processors out of idle states that take time to leave. Returns a file descriptor: the
  * setting holds until the descriptor is closed or the program ends. Returns -1, and notes no
  * failure, if the program cannot open or write /dev/cpu_dma_latency, which as a rule only root may.

@@ -35,39 +35,57 @@
 #define WORDS		0x100u
 #define FRAME		60u	/* bytes of a frame of 64 bytes without its FCS */
 #define RECORD		96u
-#define SEAL		64u
+#define GAP_NS		17u	/* time from one frame to the next */
+#define SEAL		LITEPCIE_CAPTURE_SEAL_BYTES
+#define PAGE		((size_t)4096)
 /* In each sleep of the recorder the made-up card fills at most 1/ROUND_SLEPT of the ring. */
 #define ROUND_SLEPT	4u
 
 /* Records that the made-up card writes -------------------------------------------------------- */
 
 /*
- * Fill an MBUF (a part of the ring) with records of frames of 64 bytes, up to the place of the seal
- * (the block that ends an MBUF). Returns the number of records.
+ * number of packets in an MBUF (a part of the ring); they fill it up to its seal (the block that
+ * ends an MBUF), so a card would write no filler
  */
-static unsigned int fill_mbuf(uint8_t *mbuf)
-{
-	unsigned int records = (unsigned int)((MBUF - SEAL) / RECORD);
-	uint32_t filler = (uint32_t)(MBUF - SEAL) - records * RECORD;
+enum { IN_MBUF = (MBUF - SEAL) / RECORD };
+_Static_assert((MBUF - SEAL) % RECORD == 0, "an MBUF needs a filler in front of its seal");
 
+/* Fill an MBUF with records of frames of 64 bytes, up to the place of its seal. */
+static void fill_mbuf(uint8_t *mbuf)
+{
 	memset(mbuf, 0, MBUF);
-	for (unsigned int i = 0; i < records; i++) {
-		uint32_t words[7] = { 6, RECORD, i % 4, 0, 17 * i, FRAME, FRAME }, end = RECORD;
+	for (uint32_t i = 0; i < IN_MBUF; i++) {
+		uint32_t words[7] = { 6, RECORD, i % 4, 0, GAP_NS * i, FRAME, FRAME }, end = RECORD;
 		uint8_t *at = mbuf + i * RECORD;
 
 		memcpy(at, words, sizeof(words));
 		memset(at + sizeof(words), (int)i, FRAME);
 		memcpy(at + RECORD - 4, &end, 4);
 	}
-	for (uint32_t at = records * RECORD, size = filler; size; at += size, size = SEAL) {
-		uint32_t words[2] = { size == SEAL ? 0x80004c42 : 0x80004c46, size };
+}
 
-		memcpy(mbuf + at, words, sizeof(words));
-		memcpy(mbuf + at + size - 4, &size, 4);
-		if (size == SEAL)
-			break;
-	}
-	return records;
+static void set64(uint8_t *at, uint64_t value)
+{
+	memcpy(at, &value, sizeof(value));
+}
+
+/*
+ * Write the seal of MBUF @number to the end of @mbuf. @is_last: the recording ends with this MBUF.
+ */
+static void seal_mbuf(uint8_t *mbuf, uint64_t number, bool is_last)
+{
+	const uint32_t words[3] = { LITEPCIE_PCAPNG_SEAL, SEAL, LITEPCIE_CAPTURE_SEAL_MAGIC };
+	const uint16_t reason = is_last ? LITEPCIE_CAPTURE_SEAL_STOPPED : 0;
+	uint8_t *seal = mbuf + MBUF - SEAL;
+
+	memset(seal, 0, SEAL);
+	memcpy(seal, words, sizeof(words));
+	memcpy(seal + LITEPCIE_CAPTURE_SEAL_AT_REASON, &reason, sizeof(reason));
+	set64(seal + LITEPCIE_CAPTURE_SEAL_AT_NUMBER, number);
+	set64(seal + LITEPCIE_CAPTURE_SEAL_AT_TIME, (number + 1) * IN_MBUF * GAP_NS);
+	set64(seal + LITEPCIE_CAPTURE_SEAL_AT_RECORDS, (number + 1) * IN_MBUF);
+	set64(seal + LITEPCIE_CAPTURE_SEAL_AT_BYTES, (number + 1) * IN_MBUF * FRAME);
+	memcpy(seal + SEAL - 4, &words[1], 4);
 }
 
 struct sums {
@@ -99,7 +117,8 @@ static void walk(uint64_t packets)
 	struct litepcie_span span = { .struct_size = sizeof(span), .data = mbuf };
 	struct sums sums;
 
-	CHECK(packets <= fill_mbuf(mbuf));
+	CHECK(packets <= IN_MBUF);
+	fill_mbuf(mbuf);
 	span.bytes = packets * RECORD;
 	sums = count_packets(&span);
 	CHECK_EQUAL(sums.packets, packets);
@@ -113,11 +132,10 @@ static void walk(uint64_t packets)
 
 static struct {
 	uint32_t			words[WORDS];
+	uint8_t				*ring;
 	struct litepcie_capture_line	*line;
 	/* end of the recording: the number of bytes after which the made-up card writes no more */
 	uint64_t			end;
-	/* number of packets in an MBUF (part of the ring) */
-	unsigned int			in_mbuf;
 	unsigned int			naps;
 } card;
 
@@ -145,7 +163,9 @@ static int card_nap(const struct timespec *nap, struct timespec *left)
 	card.naps++;
 	to = to < limit ? to : limit;
 	to = to < card.end ? to : card.end;
-	card.line->records = to / MBUF * card.in_mbuf;
+	for (uint64_t n = card.line->position / MBUF; n < to / MBUF; n++)
+		seal_mbuf(card.ring + n * MBUF % RING, n, (n + 1) * MBUF == card.end);
+	card.line->records = to / MBUF * IN_MBUF;
 	__atomic_store_n(&card.line->position, to, __ATOMIC_RELEASE);
 	return nanosleep(&short_nap, left);
 }
@@ -192,20 +212,33 @@ static int card_post(struct litepcie *ours, const struct litepcie_post *posts, s
 	return 0;
 }
 
+static void map_part(int fd, uint8_t *to, size_t bytes, size_t offset)
+{
+	CHECK(mmap(to, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+		   (off_t)offset) == to);
+}
+
 /*
- * Returns a ring in which all MBUFs (parts of the ring) are mappings of the same memory, which is
- * full of records. So the whole ring is full of records from the start.
+ * Returns a ring in which all MBUFs (parts of the ring) are mappings of the same memory, except for
+ * the page at the end of each, which has its seal. So the ring is full of records from the start.
+ * All memory is of one file, since io_uring registers no ring that is a mixture of files.
  */
 static uint8_t *make_ring(size_t bytes)
 {
 	int fd = memfd_create("capture-cost", MFD_CLOEXEC);
 	uint8_t *ring = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *mbuf = malloc(MBUF);
+	const size_t shared = MBUF - PAGE;
 
-	CHECK_EQUAL(ftruncate(fd, (off_t)MBUF), 0);
-	for (size_t at = 0; at < bytes; at += MBUF)
-		CHECK(mmap(ring + at, MBUF, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
-			   0) == ring + at);
-	card.in_mbuf = fill_mbuf(ring);
+	fill_mbuf(mbuf);
+	CHECK_EQUAL(ftruncate(fd, (off_t)(shared + bytes / MBUF * PAGE)), 0);
+	for (size_t at = 0; at < bytes; at += MBUF) {
+		map_part(fd, ring + at, shared, 0);
+		map_part(fd, ring + at + shared, PAGE, shared + at / MBUF * PAGE);
+		memcpy(ring + at + shared, mbuf + shared, PAGE);
+	}
+	memcpy(ring, mbuf, shared);
+	free(mbuf);
 	close(fd);
 	return ring;
 }
@@ -220,6 +253,8 @@ static int card_memory(struct litepcie *ours, unsigned int kind, void *place, si
 	memories[kind].base = is_line ? calloc(1, bytes) : (void *)make_ring(bytes);
 	if (is_line)
 		card.line = memories[kind].base;
+	else
+		card.ring = memories[kind].base;
 	*memory = &memories[kind];
 	*iova = (uint64_t)kind << 32;
 	return 0;
@@ -304,7 +339,7 @@ static void record_mbufs(uint64_t mbufs, const char *path)
 	};
 	open_card(&recording);
 	card.end = mbufs * MBUF;
-	recording.packets = mbufs * card.in_mbuf;
+	recording.packets = mbufs * IN_MBUF;
 	CHECK(record(&util, &recording, 1));
 	CHECK_EQUAL(util.failed, 0);
 	CHECK_EQUAL(recording.output.files[0].mbufs, mbufs);

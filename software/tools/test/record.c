@@ -11,7 +11,9 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <dirent.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -71,10 +73,35 @@ static bool runs, over;
 static struct litepcie_capture *awaited;
 /* number of MBUFs (parts of the ring) that the queue @awaited had given when queue 0 was stopped */
 static unsigned int given_at_stop;
+/* the processors on which the process may run at its begin */
+static cpu_set_t allowed;
+/* true: a test pins the thread of queue 0 to a processor */
+static bool pins;
 
 static uint8_t byte_of(const struct litepcie_capture *capture, unsigned int mbuf)
 {
 	return (uint8_t)(0x20 + 50 * capture->number + mbuf);
+}
+
+/*
+ * Returns the number of threads of this process that may run on other processors than the process
+ * might at its begin.
+ */
+static unsigned int pinned_threads(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	const struct dirent *task;
+	unsigned int found = 0;
+
+	while ((task = readdir(tasks))) {
+		cpu_set_t set;
+
+		if (*task->d_name != '.' &&
+		    sched_getaffinity(atoi(task->d_name), sizeof(set), &set) == 0)
+			found += !CPU_EQUAL(&set, &allowed);
+	}
+	closedir(tasks);
+	return found;
 }
 
 /* Stand-ins for the library's functions ------------------------------------------------------ */
@@ -90,7 +117,14 @@ int litepcie_capture_settings(const struct litepcie_capture *capture,
 
 int litepcie_capture_header(const struct litepcie_capture *capture, void *buffer, size_t bytes)
 {
+	const uint32_t section[] = { LITEPCIE_PCAPNG_SECTION, 28, 0, 0, 0, 0, 28 };
+	const uint32_t filler[] = { LITEPCIE_PCAPNG_FILLER, (uint32_t)bytes - 28 };
+
 	memset(buffer, (int)(0x11 * (capture->number + 1)), bytes);
+	/* deal.c adds a comment to the section in the header, and makes its filler shorter. */
+	memcpy(buffer, section, sizeof(section));
+	memcpy((uint8_t *)buffer + 28, filler, sizeof(filler));
+	memcpy((uint8_t *)buffer + bytes - 4, &filler[1], 4);
 	return (int)bytes;
 }
 
@@ -142,6 +176,12 @@ int litepcie_capture_release(struct litepcie_capture *capture, size_t bytes)
 int litepcie_capture_stop(struct litepcie_capture *capture)
 {
 	CHECK_EQUAL(capture->number, 0);
+	if (pins) {
+		/* A thread of a folder may not have run yet, so it gets up to 10 s for that. */
+		for (unsigned int n = 0; n < 10000 && pinned_threads() > 1; n++)
+			nanosleep(&(struct timespec) { .tv_nsec = 1000000 }, NULL);
+		CHECK_EQUAL(pinned_threads(), 1);
+	}
 	if (awaited)
 		given_at_stop = __atomic_load_n(&awaited->given, __ATOMIC_ACQUIRE);
 	runs = false;
@@ -261,7 +301,7 @@ static void has_mbufs(unsigned int queue, unsigned int count)
 	int fd = open(paths[queue], O_RDONLY);
 
 	CHECK_EQUAL(read(fd, data, PAGE), PAGE);
-	CHECK_EQUAL(data[PAGE - 1], 0x11 * (queue + 1));
+	CHECK_EQUAL(data[PAGE - 5], 0x11 * (queue + 1));
 	for (unsigned int mbuf = 0; mbuf < count; mbuf++) {
 		CHECK_EQUAL(read(fd, data, MBUF), MBUF);
 		for (size_t n = 0; n < MBUF; n += MBUF - 1)
@@ -432,6 +472,77 @@ static void a_processor_that_is_none_is_told(const char *folder)
 	clean();
 }
 
+/*
+ * The thread of queue 0 is pinned to a processor. The threads of the other queues, and those of the
+ * folders of queue 0, may still run on all processors of the process. On a machine with a single
+ * processor this test finds nothing.
+ */
+static void a_pinned_thread_pins_no_other(const char *folder)
+{
+	char names[2][256], *folders[] = { names[0], names[1] };
+	unsigned int cpu = 0;
+
+	while (!CPU_ISSET(cpu, &allowed))
+		cpu++;
+	recordings[0].pinned = true;
+	recordings[0].cpu = cpu;
+	make(folder, 20);
+	for (unsigned int n = 0; n < 2; n++) {
+		snprintf(names[n], sizeof(names[n]), "%s/folder%u", folder, n);
+		CHECK_EQUAL(mkdir(names[n], 0700), 0);
+	}
+	recordings[0].folders = folders;
+	recordings[0].folder_count = 2;
+	pins = CPU_COUNT(&allowed) > 1;
+	CHECK(record(&util, recordings, QUEUES));
+	CHECK_EQUAL(util.failed, 0);
+	pins = false;
+	CHECK_EQUAL(sched_setaffinity(0, sizeof(allowed), &allowed), 0);
+	CHECK_EQUAL(captures[0].released, captures[0].full);
+	has_mbufs(1, 23);
+	deal_free(&recordings[0].deal);
+	clean();
+}
+
+/*
+ * Queue 1, which is lossless, has failed when two of the four MBUFs (parts of the ring) that it had
+ * taken were in the file and not yet given back. The message does not count these two as dropped.
+ * Queue 2 has two folders, which have written MBUFs 0, 2 and 3, and not MBUF 1.
+ */
+static void what_is_in_a_file_is_not_told_as_dropped(const char *folder)
+{
+	uint8_t states[MBUFS] = {
+		DEAL_WRITTEN, DEAL_WAITS, DEAL_WRITTEN, DEAL_WRITTEN,
+	};
+	char text[64];
+
+	make(folder, 5);
+	over = true;
+	for (unsigned int n = 1; n < 3; n++) {
+		captures[n].given = 4;
+		recordings[n].taken = 4 * MBUF;
+		litepcie_capture_settings(&captures[n], &recordings[n].config);
+	}
+	recordings[1].output.done = 2;
+	recordings[2].folders = (char *[]) { paths[2], paths[3] };
+	pthread_mutex_init(&recordings[2].deal.lock, NULL);
+	recordings[2].deal.states = states;
+	recordings[2].deal.mbufs = MBUFS;
+	recordings[2].deal.given = 4;
+	for (unsigned int n = 1; n < 3; n++) {
+		unsigned int left = captures[n].full - (n == 1 ? 2 : 3);
+
+		memset(&util, 0, sizeof(util));
+		drop(&util, &recordings[n]);
+		snprintf(text, sizeof(text), "%zu bytes behind the file's end", left * MBUF);
+		CHECK_EQUAL(util.failed, 1);
+		CHECK(strstr(util.failures[0], text) == util.failures[0]);
+		CHECK_EQUAL(captures[n].released, captures[n].full);
+	}
+	for (unsigned int n = 0; n < QUEUES; n++)
+		free(captures[n].ring);
+}
+
 /* If the thread of a queue cannot be made, no capture may be started, and no file may be left. */
 static void a_thread_that_cannot_be_made_starts_nothing(const char *folder)
 {
@@ -450,11 +561,14 @@ int main(int argc, char **argv)
 	if (argc != 2)
 		return 2;
 	signal(SIGPIPE, SIG_IGN);
+	CHECK_EQUAL(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
 	each_queue_has_its_file(argv[1]);
 	a_queue_that_fails_costs_the_others_nothing(argv[1]);
 	the_last_frame_waits_for_a_slow_disk(argv[1]);
 	a_last_frame_for_a_failed_disk_is_given_up(argv[1]);
 	a_processor_that_is_none_is_told(argv[1]);
 	a_thread_that_cannot_be_made_starts_nothing(argv[1]);
+	a_pinned_thread_pins_no_other(argv[1]);
+	what_is_in_a_file_is_not_told_as_dropped(argv[1]);
 	return failed_checks != 0;
 }

@@ -5,6 +5,7 @@
 Until then the array works. Afterwards most uses of it raise ValueError.
 """
 
+import copy
 import gc
 
 import numpy as np
@@ -77,6 +78,55 @@ def test_views_share_the_lease_and_results_have_none(array, term):
         with pytest.raises(ValueError, match="has ended"):
             view[0]
     assert plain[0].tolist() == list(range(12)) and plain[2][0] == 1
+
+
+OWN = {
+    "astype": lambda array: array.astype(np.float64),
+    "flatten": lambda array: array.flatten(),
+    "take": lambda array: array.take([1, 2]),
+    "repeat": lambda array: array.repeat(2),
+    "compress": lambda array: array.compress([True, False, True]),
+    "cumsum": lambda array: array.cumsum(),
+    "argsort": lambda array: array.argsort(),
+    "nonzero": lambda array: array.nonzero()[0],
+    "ravel in another order": lambda array: array.reshape(3, 4).ravel(order="F"),
+    "reshape in another order": lambda array: array.reshape(3, 4).T.reshape(12),
+    "indexes of a list": lambda array: array[[3, 1]],
+    "indexes of an array with a lease": lambda array: array[array[:3]],
+    "mask": lambda array: array[array > 3],
+    "indexes of columns": lambda array: array.reshape(3, 4)[:, [0, 2]],
+    "copy.copy": copy.copy,
+    "copy.deepcopy": copy.deepcopy,
+}
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_what_owns_its_memory_is_plain(array, term, name):
+    """Each result in OWN has memory of its own, so it is a plain array that can be used after the
+    end of the lease. A leased array raises ValueError then in place of such a result."""
+    own = OWN[name](array)
+    assert type(own) is np.ndarray and not np.shares_memory(own, array)
+    wanted = OWN[name](np.arange(12, dtype=np.int32))
+    term.end()
+    assert own.dtype == wanted.dtype and own.tolist() == wanted.tolist()
+    with pytest.raises(ValueError, match="has ended"):
+        OWN[name](array)
+
+
+def test_methods_and_indexes_that_share_memory_share_the_lease(array, term):
+    """Results of methods and indexes in the array's memory are leased, also if others of the same
+    method have memory of their own. A method that gets another array writes to that array."""
+    grid, target = array.reshape(3, 4), np.empty(2, np.int32)
+    views = [grid.ravel(), grid[0], grid[None], grid[..., 1], array.astype(np.int32, copy=False)]
+    assert all(type(view) is type(array) and np.shares_memory(view, array) for view in views)
+    array.take([3, 4], out=target)
+    array.take([5, 6], out=array[:2])
+    assert target.tolist() == [3, 4] and array[:2].tolist() == [5, 6]
+    assert array.take(1) == 6 and array[1] == 6
+    term.end()
+    for view in views:
+        with pytest.raises(ValueError, match="has ended"):
+            view[0]
 
 
 def test_a_result_is_written_into_the_leased_array(array, term):

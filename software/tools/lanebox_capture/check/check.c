@@ -143,29 +143,24 @@ static bool count_packet(struct walk *walk, uint32_t kept, uint32_t length)
 	return true;
 }
 
-static bool take_time(struct walk *walk, const struct block *block, uint32_t interface)
+/*
+ * Take the time of the packet in @block. If it is before that of the packet in front, the packets
+ * are reported as not in order, but no rule is broken. Files of other programs may have packets in
+ * any order, and a recording may have frames of `play --keep-time`, which have the times of the
+ * played file. A recording does not say which frames these are.
+ */
+static void take_time(struct walk *walk, const struct block *block, uint32_t interface)
 {
 	const uint8_t *time = block->data + LITEPCIE_PCAPNG_RECORD_AT_TIME;
 	uint64_t units = (uint64_t)get32(walk, time) << 32 | get32(walk, time + 4);
 	uint64_t ns = nanoseconds(walk->resolutions[interface], units);
 	struct check *check = walk->check;
 
-	/*
-	 * The card writes the frames of a queue in the order of their times, unless its player
-	 * gives them the times of a played file. Files of other programs may have packets in any
-	 * order, which breaks no rule of pcapng.
-	 */
-	if (check->timed && ns < check->last_ns) {
+	if (check->timed && ns < check->last_ns)
 		check->unordered = true;
-		if (check->ours)
-			return broken(walk, block->offset, "the packet's time of %llu ns is before "
-				      "that of the last, %llu", (unsigned long long)ns,
-				      (unsigned long long)check->last_ns);
-	}
 	if (!check->timed++)
 		check->first_ns = ns;
 	check->last_ns = ns;
-	return true;
 }
 
 static bool check_packet(struct walk *walk, const struct block *block)
@@ -187,8 +182,8 @@ static bool check_packet(struct walk *walk, const struct block *block)
 	if (kept > room)
 		return broken(walk, block->offset, "the packet has %u bytes, but its block has "
 			      "room for %u", kept, room);
-	if (!take_time(walk, block, interface) ||
-	    !each_option(walk, block, LITEPCIE_PCAPNG_RECORD_AT_DATA + ((kept + 3) & ~3u),
+	take_time(walk, block, interface);
+	if (!each_option(walk, block, LITEPCIE_PCAPNG_RECORD_AT_DATA + ((kept + 3) & ~3u),
 			 block->length - 4, old ? ignore : take_drops))
 		return false;
 	if (walk->check->ours && walk->closing)

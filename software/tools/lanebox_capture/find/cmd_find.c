@@ -7,8 +7,8 @@
 /*
  * The command find: search recordings for packets by a filter in tcpdump's language and by time.
  * The packets found may be written to a plain pcapng file: the sections and interfaces of the
- * files, and the blocks of these packets, with their times in ns. All other blocks are left out,
- * such as fillers, and seals (blocks with counts), whose counts are those of the whole recording.
+ * files, and the blocks of these packets, all unchanged. All other blocks are left out, such as
+ * fillers, and seals (blocks with counts), whose counts are those of the whole recording.
  * Only Enhanced Packet Blocks are searched: packets in Simple Packet Blocks and in the obsolete
  * Packet Blocks are left out, too.
  */
@@ -75,6 +75,20 @@ static bool look_at(struct search *search, const uint8_t *block)
 }
 
 /*
+ * Write @block to search->out as it is in the file. source_take() has replaced the time of a
+ * packet by its time in ns. The interface's block is written unchanged, and may have another unit
+ * or an offset, so the packet gets its own time back. Returns false if the write has failed.
+ */
+static bool write_block(struct search *search, const struct source *source, uint8_t *block,
+			uint32_t length)
+{
+	if (util_word(block) == LITEPCIE_PCAPNG_RECORD)
+		memcpy(block + LITEPCIE_PCAPNG_RECORD_AT_TIME, source->time, SOURCE_TIME);
+	search->failed = fwrite(block, 1, length, search->out) != length;
+	return !search->failed;
+}
+
+/*
  * Take the blocks of a file one by one, with the packets' times in ns, and look at each Enhanced
  * Packet Block. Write the sections, the interfaces and the packets found to search->out, if that is
  * not NULL. Returns false if the search did not come to the end of the file.
@@ -102,10 +116,8 @@ static bool look_through(struct search *search, struct source *source)
 		type = util_word(block);
 		wanted = type == LITEPCIE_PCAPNG_SECTION || type == LITEPCIE_PCAPNG_INTERFACE ||
 			 (type == LITEPCIE_PCAPNG_RECORD && look_at(search, block));
-		if (wanted && search->out && fwrite(block, 1, length, search->out) != length) {
-			search->failed = true;
+		if (wanted && search->out && !write_block(search, source, block, length))
 			break;
-		}
 	}
 	free(block);
 	return source->at == source->size;

@@ -385,7 +385,7 @@ void source_close(struct source *source)
 
 /*
  * Copy the first SOURCE_HEAD bytes of @block, an Enhanced Packet Block, to source->head, and
- * replace the packet's time there by its time in ns.
+ * replace the packet's time there by its time in ns. source->time gets the time as it is in @block.
  */
 static void convert_time(struct source *source, const uint8_t *block)
 {
@@ -393,6 +393,7 @@ static void convert_time(struct source *source, const uint8_t *block)
 	uint64_t time = nanoseconds(&source->interfaces[interface], source_time(block));
 	uint32_t high = (uint32_t)(time >> 32), low = (uint32_t)time;
 
+	memcpy(source->time, block + LITEPCIE_PCAPNG_RECORD_AT_TIME, SOURCE_TIME);
 	memcpy(source->head, block, SOURCE_HEAD);
 	memcpy(source->head + LITEPCIE_PCAPNG_RECORD_AT_TIME, &high, sizeof(high));
 	memcpy(source->head + LITEPCIE_PCAPNG_RECORD_AT_TIME + 4, &low, sizeof(low));

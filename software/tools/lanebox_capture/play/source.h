@@ -22,6 +22,8 @@
 #define SOURCE_WHY	320	/* size of an error message, with its terminating 0 */
 /* number of bytes of an Enhanced Packet Block before the packet's data */
 #define SOURCE_HEAD	LITEPCIE_PCAPNG_RECORD_AT_DATA
+/* number of bytes of the time in an Enhanced Packet Block */
+#define SOURCE_TIME	8u
 
 /* A pcapng interface of the section that is being read. */
 struct source_interface {
@@ -68,6 +70,10 @@ struct source {
 	 * in ns
 	 */
 	uint8_t		head[SOURCE_HEAD];
+	/*
+	 * if the present block is an Enhanced Packet Block: the packet's time as it is in the file
+	 */
+	uint8_t		time[SOURCE_TIME];
 	/* interfaces so far of the section that is being read */
 	struct source_interface *interfaces;
 	uint32_t	count;		/* number of @interfaces in use */

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 
 #include "deal_comment.h"
+#include "processor.h"
 
 enum deal_state { DEAL_WAITS, DEAL_TAKEN, DEAL_WRITTEN };
 
@@ -254,6 +255,8 @@ static void *write_folder(void *of)
 	struct deal *deal = folder->deal;
 	bool right = true;
 
+	/* The thread of the queue, which makes this thread, may be pinned to a processor. */
+	processor_unpin();
 	pthread_mutex_lock(&deal->lock);
 	while (right) {
 		if (may_take(folder)) {
@@ -324,6 +327,17 @@ unsigned int deal_done(struct deal *deal)
 		deal->first++;
 	pthread_mutex_unlock(&deal->lock);
 	return done;
+}
+
+unsigned int deal_kept(struct deal *deal)
+{
+	unsigned int kept = 0;
+
+	pthread_mutex_lock(&deal->lock);
+	for (uint64_t number = deal->first; number < deal->given; number++)
+		kept += *state_of(deal, number) == DEAL_WRITTEN;
+	pthread_mutex_unlock(&deal->lock);
+	return kept;
 }
 
 /*

@@ -135,6 +135,12 @@ bool deal_write(struct deal *deal);
  */
 unsigned int deal_done(struct deal *deal);
 
+/*
+ * Returns how many MBUFs (parts of the ring) are in files that deal_done() has not counted, with
+ * those behind an MBUF that is in no file.
+ */
+unsigned int deal_kept(struct deal *deal);
+
 /* Returns true if an MBUF (part of the ring) of deal_write() is in no file yet. */
 bool deal_is_behind(struct deal *deal);
 

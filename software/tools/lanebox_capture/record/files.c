@@ -67,6 +67,11 @@ unsigned int files_done(struct recording *recording)
 	return recording->folders ? deal_done(&recording->deal) : output_done(&recording->output);
 }
 
+unsigned int files_kept(struct recording *recording)
+{
+	return recording->folders ? deal_kept(&recording->deal) : output_done(&recording->output);
+}
+
 bool files_are_behind(struct recording *recording)
 {
 	return recording->folders ? deal_is_behind(&recording->deal) :

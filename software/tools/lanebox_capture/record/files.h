@@ -48,6 +48,13 @@ bool files_push(struct util *util, struct recording *recording);
 unsigned int files_done(struct recording *recording);
 
 /*
+ * Returns how many MBUFs (parts of the ring) are in the files and were not counted by files_done().
+ * With several folders it includes those behind an MBUF that is in no file. Call it only after a
+ * failure, and do not call files_done() afterwards.
+ */
+unsigned int files_kept(struct recording *recording);
+
+/*
  * Returns true if an MBUF (part of the ring) of files_write() is not counted as written. Without
  * io_uring and without several folders the result is always false, since files_write() then waits
  * for the write.

@@ -428,7 +428,9 @@ static void run(struct util *util, struct recording *recordings, unsigned int co
 static void drop(struct util *util, struct recording *recording)
 {
 	struct litepcie_span span = { .struct_size = sizeof(span) };
-	uint64_t dropped = recording->taken;
+	/* The ring still has MBUFs (parts of the ring) that are in the files already. */
+	uint64_t kept = (uint64_t)files_kept(recording) * recording->config.mbuf_bytes;
+	uint64_t dropped = recording->taken - kept;
 	int rc = litepcie_capture_release(recording->capture, recording->taken);
 
 	while (rc >= 0) {
@@ -464,6 +466,8 @@ static void *work(void *of)
 		return NULL;
 	if (recording->pinned)
 		processor_pin(util, recording->cpu);
+	else
+		processor_unpin();
 	while (!recording->over && take(util, recording, &span, &last, true) >= 0)
 		;
 	/*
@@ -553,9 +557,11 @@ static bool begin(struct util *util, struct recording *recordings, unsigned int 
 bool record(struct util *util, struct recording *recordings, unsigned int count)
 {
 	int awake = processor_keep_awake();
-	bool begun = (!recordings->pinned || processor_pin(util, recordings->cpu)) &&
-		     begin(util, recordings, count), refused = false;
+	bool begun, refused = false;
 
+	processor_remember();
+	begun = (!recordings->pinned || processor_pin(util, recordings->cpu)) &&
+		begin(util, recordings, count);
 	if (begun)
 		run(util, recordings, count);
 	for (unsigned int n = 0; n < count; n++) {

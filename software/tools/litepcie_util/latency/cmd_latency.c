@@ -98,12 +98,23 @@ static const struct util_option options[] = {
 	{ 0 },
 };
 
+static void measure(struct util *util)
+{
+	int rc = latency_measure(util, &latency);
+	const char *doing = util_interrupted() ? "interrupted" : "latency";
+
+	/* litepcie_why() would still have the sentence of an earlier call. */
+	if (rc < 0 && latency.why)
+		util_fail(util, "%s: %s", doing, latency.why);
+	else
+		util_check(util, rc, doing);
+}
+
 static int run(struct util *util)
 {
 	set_up(&latency);
 	if (util_open(util))
-		util_check(util, latency_measure(util, &latency),
-			   util_interrupted() ? "interrupted" : "latency");
+		measure(util);
 	return util_emit(util, util->failed ? NULL : &latency, print);
 }
 

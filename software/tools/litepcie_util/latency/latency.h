@@ -62,12 +62,15 @@ struct latency {
 	double			*samples, *whole;
 	/* true: the card is no simulated board, so times by the host's clock mean something */
 	bool			real;
+	/* sentence about a failure that no call of the library has reported; NULL: there is none */
+	const char		*why;
 	struct latency_row	row[LATENCY_ROWS];
 };
 
 /*
  * Measure the latency for all rows and fill them in. A row that this card or its driver does not
- * allow gets a reason. Returns 0 or -errno; -EINTR: Ctrl-C or SIGTERM has come.
+ * allow gets a reason. Returns 0 or -errno; -EINTR: Ctrl-C or SIGTERM has come. After a failure
+ * latency->why has a sentence, or is NULL if litepcie_why() has one.
  */
 int latency_measure(struct util *util, struct latency *latency);
 
@@ -112,6 +115,8 @@ struct transfer {
 	uint32_t		doorbell, interrupt, waiting;
 	/* true: the card has registers for the device times of doorbell and interrupt */
 	bool			stamped;
+	/* as latency->why */
+	const char		*why;
 	/*
 	 * true: the card is open through a kernel driver, which owns the card's descriptor table,
 	 * so packet_to_memory() makes the transfers
@@ -158,11 +163,18 @@ int transfer_to_memory(struct transfer *transfer, size_t size, struct shot *shot
 int transfer_to_interrupt(struct transfer *transfer, size_t size, struct shot *shot);
 
 /*
+ * A function of latency_transfer.c or latency_packet.c that fails without a failed call of the
+ * library returns transfer_fails(), which sets transfer->why to the sentence @why and returns the
+ * error @rc.
+ */
+int transfer_fails(struct transfer *transfer, int rc, const char *why);
+
+/*
  * Fill in shot->hardware_ns from the card's counters of the TLP streams, which were cleared before
  * the transfer of @size bytes. In addition the card may have written up to @more bytes of records
  * and status lines. Returns 0 or -errno; -EIO: the card has counted other numbers of bytes.
  */
-int transfer_take_time(struct litepcie *dev, size_t size, size_t more, struct shot *shot);
+int transfer_take_time(struct transfer *transfer, size_t size, size_t more, struct shot *shot);
 
 /* Returns true if packet_to_memory() can move @size bytes with the card @dev. */
 bool packet_fits(struct litepcie *dev, size_t size);

@@ -56,7 +56,9 @@ static int measure_row(struct transfer *transfer, struct latency *latency, struc
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; rc == 0 && i < latency->count; i++) {
-		rc = util_interrupted() ? -EINTR : shoot(transfer, row, &shot);
+		rc = util_interrupted() ?
+		     transfer_fails(transfer, -EINTR, "a signal came before all rows were done") :
+		     shoot(transfer, row, &shot);
 		latency->samples[i] = shot.hardware_ns;
 		latency->whole[i] = shot.whole_ns;
 	}
@@ -94,6 +96,7 @@ int latency_measure(struct util *util, struct latency *latency)
 	/* Behind the kernel driver packet_to_memory() makes the transfers and needs no register. */
 	if (!transfer.driven)
 		rc = transfer_find(&transfer);
+	latency->why = transfer.why;
 	if (rc < 0)
 		return rc;
 	progress_begin(&progress, "latency", "rows", LATENCY_ROWS, 0);
@@ -102,5 +105,6 @@ int latency_measure(struct util *util, struct latency *latency)
 		progress_show(&progress, i + 1);
 	}
 	progress_end(&progress);
+	latency->why = transfer.why;
 	return rc;
 }

@@ -54,7 +54,10 @@ static int wait_for_packet(struct transfer *transfer, struct litepcie_buffer *bu
 		rc = litepcie_dma_wait(transfer->dev, LITEPCIE_C2H, 0);
 	if (rc > 0)
 		rc = litepcie_stream_acquire(transfer->streams.c2h, buffer, 0);
-	return rc > 0 ? 0 : rc < 0 ? rc : -ETIMEDOUT;
+	if (rc == 0)
+		return transfer_fails(transfer, -ETIMEDOUT, "a packet has not come back within "
+				      "10 s");
+	return rc < 0 ? rc : 0;
 }
 
 int packet_to_memory(struct transfer *transfer, size_t size, struct shot *shot)
@@ -69,12 +72,17 @@ int packet_to_memory(struct transfer *transfer, size_t size, struct shot *shot)
 	 */
 	int rc = litepcie_time(dev, &ticks) ?: litepcie_counters_clear(dev);
 
-	if (rc == 0 && litepcie_stream_acquire(transfer->streams.h2c, &buffer, 0) < 1)
-		rc = -ETIMEDOUT;
+	if (rc == 0) {
+		rc = litepcie_stream_acquire(transfer->streams.h2c, &buffer, 0);
+		if (rc == 0)
+			rc = transfer_fails(transfer, -ETIMEDOUT, "no buffer of h2c is free, "
+					    "although all packets have come back");
+		rc = rc < 0 ? rc : 0;
+	}
 	began = util_now();
 	rc = rc ?: litepcie_stream_send(transfer->streams.h2c, size) ?:
 		   wait_for_packet(transfer, &buffer);
 	shot->whole_ns = (util_now() - began) * 1e9;
-	return rc ?: transfer_take_time(dev, size, TOLD, shot) ?:
+	return rc ?: transfer_take_time(transfer, size, TOLD, shot) ?:
 		     litepcie_stream_release(transfer->streams.c2h, 1);
 }

@@ -19,6 +19,12 @@
 #define TIMEOUT_MS	10000
 #define POLLS		100000u
 
+int transfer_fails(struct transfer *transfer, int rc, const char *why)
+{
+	transfer->why = why;
+	return rc;
+}
+
 /* Registers of the DMA and of the stamps ------------------------------------------------------ */
 
 static int find(struct litepcie *dev, const char *side, const char *name, uint32_t *offset)
@@ -80,15 +86,16 @@ static int read_address(struct litepcie *dev, struct transfer_way *way)
  * descriptors, then stop the streams. The address in the last descriptor of each direction can then
  * be read back from the card. Returns 0 or -errno.
  */
-static int run_once(struct litepcie *dev, struct streams *streams)
+static int run_once(struct transfer *transfer)
 {
+	struct streams *streams = &transfer->streams;
 	const struct litepcie_stream_options options = {
 		.struct_size = sizeof(options), .buffer_size = LATENCY_PAGE,
 		.buffer_count = LITEPCIE_STREAM_BUFFERS_LEAST, .loopback = true,
 		.interrupt_every = 1,
 	};
 	struct litepcie_buffer buffer = { .struct_size = sizeof(buffer) };
-	int rc = streams_start(dev, LITEPCIE_H2C | LITEPCIE_C2H, &options, streams);
+	int rc = streams_start(transfer->dev, LITEPCIE_H2C | LITEPCIE_C2H, &options, streams);
 
 	if (rc < 0)
 		return rc;
@@ -99,7 +106,10 @@ static int run_once(struct litepcie *dev, struct streams *streams)
 		rc = litepcie_stream_acquire(streams->c2h, &buffer, TIMEOUT_MS);
 	litepcie_stream_stop(streams->c2h);
 	litepcie_stream_stop(streams->h2c);
-	return rc <= 0 ? (rc < 0 ? rc : -ETIMEDOUT) : 0;
+	if (rc == 0)
+		return transfer_fails(transfer, -ETIMEDOUT, "the card has not moved the first "
+				      "buffer within 10 s");
+	return rc < 0 ? rc : 0;
 }
 
 unsigned int transfer_channel(const char *backend, const char *device)
@@ -121,7 +131,7 @@ int transfer_find(struct transfer *transfer)
 
 	find_stamps(transfer);
 	return find_ways(transfer) ?:
-	       run_once(dev, &transfer->streams) ?:
+	       run_once(transfer) ?:
 	       read_address(dev, &transfer->h2c) ?:
 	       read_address(dev, &transfer->c2h);
 }
@@ -176,7 +186,9 @@ static int tell_nothing(struct transfer *transfer)
 		return 0;
 	rc = litepcie_writel(dev, transfer->h2c.enable, 0);
 	for (unsigned int i = 0; rc == 0 && !(state & LITEPCIE_DMA_ENABLE_IDLE); i++)
-		rc = i < POLLS ? litepcie_readl(dev, transfer->h2c.enable, &state) : -ETIMEDOUT;
+		rc = i < POLLS ? litepcie_readl(dev, transfer->h2c.enable, &state) :
+		     transfer_fails(transfer, -ETIMEDOUT, "h2c was disabled, and does not become "
+				    "idle");
 	return rc < 0 ? rc : litepcie_writel(dev, control, 0);
 }
 
@@ -240,8 +252,9 @@ static int post(struct transfer *transfer, const struct transfer_way *way, size_
 	return litepcie_bar_write_burst(transfer->dev, 0, way->value, 4, 4, words, 3);
 }
 
-int transfer_take_time(struct litepcie *dev, size_t size, size_t more, struct shot *shot)
+int transfer_take_time(struct transfer *transfer, size_t size, size_t more, struct shot *shot)
 {
+	struct litepcie *dev = transfer->dev;
 	struct litepcie_counters counters = { .struct_size = sizeof(counters) };
 	int rc = litepcie_counters(dev, &counters);
 
@@ -249,7 +262,8 @@ int transfer_take_time(struct litepcie *dev, size_t size, size_t more, struct sh
 		return rc;
 	if (counters.rq.payload_bytes < size || counters.rq.payload_bytes > size + more ||
 	    counters.rc.payload_bytes != size)
-		return -EIO;
+		return transfer_fails(transfer, -EIO, "the card has counted other bytes than "
+				      "those of one transfer: another program may use the card");
 	shot->hardware_ns = (double)(counters.rq.last + 1 - counters.cq.first) * util_tick_ns(dev);
 	return 0;
 }
@@ -267,7 +281,9 @@ int transfer_to_memory(struct transfer *transfer, size_t size, struct shot *shot
 	rc = rc ?: post(transfer, &transfer->h2c, size, LITEPCIE_DESCRIPTOR_IRQ_DISABLE);
 	now = before;
 	for (unsigned int i = 0; rc == 0 && now == before; i++)
-		rc = i < POLLS ? litepcie_readl(dev, transfer->c2h.status, &now) : -ETIMEDOUT;
+		rc = i < POLLS ? litepcie_readl(dev, transfer->c2h.status, &now) :
+		     transfer_fails(transfer, -ETIMEDOUT, "the card has not written a transfer "
+				    "back");
 	shot->whole_ns = (util_now() - began) * 1e9;
 	/*
 	 * The card counts a descriptor as finished when its last write has entered the endpoint.
@@ -276,18 +292,23 @@ int transfer_to_memory(struct transfer *transfer, size_t size, struct shot *shot
 	 * left by then, the counters lack bytes, and the transfer fails with -EIO.
 	 */
 	return rc ?: litepcie_readl(dev, transfer->c2h.status, &now) ?:
-		     transfer_take_time(dev, size, 0, shot);
+		     transfer_take_time(transfer, size, 0, shot);
 }
 
-static int wait_readable(struct litepcie *dev)
+static int wait_readable(struct transfer *transfer)
 {
-	struct pollfd waiting = { .fd = litepcie_dma_fd(dev), .events = POLLIN };
+	struct pollfd waiting = { .fd = litepcie_dma_fd(transfer->dev), .events = POLLIN };
 	int rc;
 
 	if (waiting.fd < 0)
 		return waiting.fd;
 	rc = poll(&waiting, 1, TIMEOUT_MS);
-	return rc > 0 ? 0 : rc < 0 ? -errno : -ETIMEDOUT;
+	if (rc < 0)
+		return transfer_fails(transfer, -errno, strerror(errno));
+	if (rc == 0)
+		return transfer_fails(transfer, -ETIMEDOUT, "the interrupt of a transfer has not "
+				      "come within 10 s");
+	return 0;
 }
 
 /*
@@ -315,7 +336,7 @@ static int wait_for_message(struct transfer *transfer, double *woken)
 	int rc = 0;
 
 	while (rc == 0 && waiting) {
-		rc = wait_readable(transfer->dev);
+		rc = wait_readable(transfer);
 		*woken = util_now();
 		rc = rc ?: litepcie_readl(transfer->dev, transfer->waiting, &waiting) ?:
 			   collect(transfer);
