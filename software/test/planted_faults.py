@@ -306,6 +306,15 @@ FAULTS = [
         ),
     ),
     *_faults(
+        "liblitepcie/capture/capture_registers.c",
+        "capture_run",
+        (
+            "the halves of a position are of two moments",
+            "rc = litepcie_get64(dev, offset, value);",
+            "rc = litepcie_get_copy64(dev, offset, value);",
+        ),
+    ),
+    *_faults(
         "liblitepcie/kernel/capture.c",
         "kernel_pages",
         (

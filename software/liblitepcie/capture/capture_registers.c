@@ -77,7 +77,7 @@ int litepcie_queue_get64(struct litepcie_capture *capture, uint32_t offset, uint
 	if (select_queue(capture, &post) > &post)
 		rc = dev->backend->post(dev, &post, 1, LITEPCIE_POST_OWN);
 	if (rc == 0)
-		rc = litepcie_get_copy64(dev, offset, value);
+		rc = litepcie_get64(dev, offset, value);
 	litepcie_unlock(dev);
 	return rc;
 }

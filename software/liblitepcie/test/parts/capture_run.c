@@ -44,6 +44,11 @@ static struct {
 	/* how often the library has let the card seal (complete) the current MBUF of queue 1 */
 	unsigned int	seals;
 	/*
+	 * bytes of frames that come to queue 1 right after the next read of the upper half of its
+	 * position; no other frames come to it then
+	 */
+	uint64_t	comes;
+	/*
 	 * copying: true while the card copies its counts of frames. unread: number of counts in the
 	 * last copy that the library has not read yet.
 	 */
@@ -101,11 +106,18 @@ static void card_readl(struct litepcie *ours, uint32_t offset, uint32_t *value)
 			 (card.copying ? CAPTURE_ACCOUNTS_BUSY : 0);
 		card.copying = false;
 	}
+	if (offset == registers->position && selected()->line) {
+		*value = (uint32_t)(selected()->line->position >> 32);
+		if (card.comes && selected() == &card.queue[1]) {
+			put_position(selected()->line->position + card.comes);
+			card.comes = 0;
+		}
+	}
 	if (offset == registers->position + 4 && selected()->line) {
 		*value = (uint32_t)selected()->line->position;
 		/* After the seal of queue 1 its position moves on, since more frames come. */
-		if (card.seals && selected() == &card.queue[1])
-			put_position(*value + 64);
+		if (card.seals && selected() == &card.queue[1] && *value)
+			put_position(selected()->line->position + 64);
 	}
 	if (offset == registers->account_bytes + 4)
 		card.unread--;
@@ -329,6 +341,32 @@ static void a_queue_ends_alone(void)
 }
 
 /*
+ * The stop of queue 1 reads its position, of 64 bits, while more frames come. If the lower half
+ * wraps between the reads of the two halves, the data of the queue must end where it really ends.
+ */
+static void a_position_that_wraps_is_read_as_one_value(void)
+{
+	struct litepcie_span span = { .struct_size = sizeof(span) };
+	struct litepcie_capture *first, *second;
+
+	make_card(QUEUES);
+	first = open_queue(0, true);
+	second = open_queue(1, true);
+	CHECK_EQUAL(litepcie_capture_start(second), 0);
+	CHECK_EQUAL(litepcie_capture_start(first), 0);
+	card.queue[1].line->position = UINT32_MAX - MBUF + 1;
+	CHECK_EQUAL(litepcie_capture_next(second, &span, 0), 1);
+	card.comes = MBUF;
+	CHECK_EQUAL(litepcie_capture_stop(second), 0);
+	while (litepcie_capture_next(second, &span, 0) == 1)
+		;
+	CHECK(span.sealed);
+	CHECK_EQUAL(span.position + span.bytes, UINT64_C(1) << 32);
+	litepcie_capture_close(second);
+	litepcie_capture_close(first);
+}
+
+/*
  * A start of another queue is refused while queue 0 runs: only the start of queue 0 gives the card
  * the rings and limits of the queues.
  */
@@ -541,6 +579,7 @@ int main(void)
 {
 	all_queues_run_together();
 	a_queue_ends_alone();
+	a_position_that_wraps_is_read_as_one_value();
 	a_queue_cannot_join_a_run();
 	accounts_are_of_the_queue();
 	all_queues_have_one_mode();
