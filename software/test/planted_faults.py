@@ -315,6 +315,15 @@ FAULTS = [
         ),
     ),
     *_faults(
+        "liblitepcie/capture/capture_run.c",
+        "capture_run",
+        (
+            "the data of a queue ends at 0 if its position cannot be read",
+            "capture->end = capture->seen.position;",
+            "capture->end = 0;",
+        ),
+    ),
+    *_faults(
         "liblitepcie/kernel/capture.c",
         "kernel_pages",
         (

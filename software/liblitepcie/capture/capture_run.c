@@ -407,20 +407,26 @@ static int seal(struct litepcie_capture *capture)
 /*
  * Stop the capture of a queue other than 0: let the card seal (complete) the queue's current MBUF
  * (part of the ring), with which the queue's data ends. The other queues go on. If no run is on,
- * nothing is done.
+ * nothing is done. If it cannot be known where that MBUF ends, the queue's data ends with the
+ * status line from before the stop: that data can still be given.
  */
 static int stop_part(struct litepcie_capture *capture)
 {
-	uint64_t position = 0, mbuf = capture->config.mbuf_bytes;
-	int rc = seal(capture);
+	uint64_t position, mbuf = capture->config.mbuf_bytes;
+	int rc;
 
-	if (rc <= 0)
-		return rc;
-	rc = litepcie_queue_get64(capture, capture->dev->map.capture.position, &position);
-	position = (position + mbuf - 1) / mbuf * mbuf;
+	litepcie_capture_poll(capture);
+	rc = seal(capture);
 	if (rc == 0)
-		rc = await_line(capture, position);
-	capture->end = position;
+		return 0;
+	if (rc > 0)
+		rc = litepcie_queue_get64(capture, capture->dev->map.capture.position, &position);
+	if (rc < 0) {
+		capture->end = capture->seen.position;
+		return rc;
+	}
+	capture->end = (position + mbuf - 1) / mbuf * mbuf;
+	rc = await_line(capture, capture->end);
 	return rc < 0 ? rc : litepcie_capture_poll(capture);
 }
 

@@ -48,6 +48,8 @@ static struct {
 	 * position; no other frames come to it then
 	 */
 	uint64_t	comes;
+	/* number of reads of the lower half of a position that still fail with all ones */
+	unsigned int	given_up;
 	/*
 	 * copying: true while the card copies its counts of frames. unread: number of counts in the
 	 * last copy that the library has not read yet.
@@ -116,7 +118,9 @@ static void card_readl(struct litepcie *ours, uint32_t offset, uint32_t *value)
 	if (offset == registers->position + 4 && selected()->line) {
 		*value = (uint32_t)selected()->line->position;
 		/* After the seal of queue 1 its position moves on, since more frames come. */
-		if (card.seals && selected() == &card.queue[1] && *value)
+		if (card.given_up && card.given_up--)
+			*value = UINT32_MAX;
+		else if (card.seals && selected() == &card.queue[1] && *value)
 			put_position(selected()->line->position + 64);
 	}
 	if (offset == registers->account_bytes + 4)
@@ -234,7 +238,7 @@ static struct litepcie_capture *open_queue(unsigned int queue, bool newest)
 {
 	struct litepcie_capture_config config = {
 		.struct_size = sizeof(config), .ring_bytes = RING, .mbuf_bytes = MBUF,
-		.queue = queue, .newest = newest,
+		.queue = queue, .newest = newest, .rest_ms = 2000,
 	};
 	struct litepcie_capture *capture = NULL;
 
@@ -364,6 +368,40 @@ static void a_position_that_wraps_is_read_as_one_value(void)
 	CHECK_EQUAL(span.position + span.bytes, UINT64_C(1) << 32);
 	litepcie_capture_close(second);
 	litepcie_capture_close(first);
+}
+
+/*
+ * At the stop of queue 1, reads of its position fail with all ones. If a later read succeeds, the
+ * stop succeeds. If none does, the stop returns -EIO. The data from before the stop must then still
+ * be given, and no data that comes later.
+ */
+static void a_position_that_is_not_read_ends_no_data_early(void)
+{
+	for (unsigned int given_up = 1; given_up <= LITEPCIE_READS; given_up++) {
+		struct litepcie_span span = { .struct_size = sizeof(span) };
+		struct litepcie_capture *first, *second;
+		bool fails = given_up == LITEPCIE_READS;
+
+		make_card(QUEUES);
+		first = open_queue(0, false);
+		second = open_queue(1, false);
+		CHECK_EQUAL(litepcie_capture_start(second), 0);
+		CHECK_EQUAL(litepcie_capture_start(first), 0);
+		card.queue[1].line->position = MBUF;
+		CHECK_EQUAL(litepcie_capture_next(second, &span, 0), 1);
+		card.queue[1].line->position = 2 * MBUF;
+		card.given_up = given_up;
+		CHECK_EQUAL(litepcie_capture_stop(second), fails ? -EIO : 0);
+		if (fails)
+			has_sentence("the card does not answer");
+		CHECK_EQUAL(litepcie_capture_next(second, &span, 0), 1);
+		if (fails) {
+			card.queue[1].line->position = 3 * MBUF;
+			CHECK_EQUAL(litepcie_capture_next(second, &span, 0), 0);
+		}
+		litepcie_capture_close(second);
+		litepcie_capture_close(first);
+	}
 }
 
 /*
@@ -580,6 +618,7 @@ int main(void)
 	all_queues_run_together();
 	a_queue_ends_alone();
 	a_position_that_wraps_is_read_as_one_value();
+	a_position_that_is_not_read_ends_no_data_early();
 	a_queue_cannot_join_a_run();
 	accounts_are_of_the_queue();
 	all_queues_have_one_mode();
