@@ -67,8 +67,8 @@ struct litepcie {
 	 *   - the state of polling: @poll_us, @adaptive, @polling, @looked, @timer and @news
 	 *   - the counts @stats, and the flag @counted
 	 *   - the interrupt of the user's logic: @user_enabled and @user_raised
-	 *   - writes of run.left, and the step of run.state from LITEPCIE_RUN_ON to
-	 *     LITEPCIE_RUN_STOPS together with the write of the register capture_control
+	 *   - writes of run.left, and the steps of run.state to LITEPCIE_RUN_ON and to
+	 *     LITEPCIE_RUN_STOPS, each together with the write of the register capture_control
 	 *   - every access by a back end that is serial
 	 * Without the lock a thread may read the members hw, sw and active of a stream, and number,
 	 * state and restless of @run; and the program may access BARs by a back end that is not

@@ -322,6 +322,11 @@ FAULTS = [
             "capture->end = capture->seen.position;",
             "capture->end = 0;",
         ),
+        (
+            "a queue that is stopped before the run begins gets data",
+            "else if (litepcie_run_is_ahead(capture))",
+            "else if (!litepcie_run_is_ahead(capture))",
+        ),
     ),
     *_faults(
         "liblitepcie/kernel/capture.c",

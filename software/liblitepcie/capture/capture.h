@@ -201,6 +201,9 @@ int litepcie_run_answers(struct litepcie_capture *capture);
 /* True if the run to which the capture belongs is on. A run that is being stopped is not on. */
 bool litepcie_run_is_on(const struct litepcie_capture *capture);
 
+/* True if the run for which the capture was started has not begun yet. */
+bool litepcie_run_is_ahead(const struct litepcie_capture *capture);
+
 /* Set dev->run.state, which other threads read. */
 void litepcie_run_set_state(struct litepcie *dev, uint32_t state);
 

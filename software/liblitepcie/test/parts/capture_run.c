@@ -50,6 +50,8 @@ static struct {
 	uint64_t	comes;
 	/* number of reads of the lower half of a position that still fail with all ones */
 	unsigned int	given_up;
+	/* capture that another thread stops right before the next write to NET; NULL: none */
+	struct litepcie_capture *stopped;
 	/*
 	 * copying: true while the card copies its counts of frames. unread: number of counts in the
 	 * last copy that the library has not read yet.
@@ -164,13 +166,28 @@ static void take_over(uint32_t offset)
 	}
 }
 
+/*
+ * Stop card.stopped as another thread may do between two register accesses of the library, when the
+ * handle's lock is free.
+ */
+static void stop_in_between(struct litepcie *ours)
+{
+	struct litepcie_capture *stopped = card.stopped;
+
+	card.stopped = NULL;
+	litepcie_unlock(ours);
+	CHECK_EQUAL(litepcie_capture_stop(stopped), 0);
+	litepcie_lock(ours);
+}
+
 static int card_post(struct litepcie *ours, const struct litepcie_post *posts, size_t count,
 		     enum litepcie_post_by by)
 {
 	(void)by;
-	(void)ours;
 	let_others_come();
 	for (size_t i = 0; i < count; i++) {
+		if (posts[i].offset == ours->map.net.control && card.stopped)
+			stop_in_between(ours);
 		*word(posts[i].offset) = (uint32_t)posts[i].value;
 		take_over((uint32_t)posts[i].offset);
 	}
@@ -341,6 +358,31 @@ static void a_queue_ends_alone(void)
 	CHECK(!memories[LITEPCIE_MEMORY_CAPTURE + 2].base);
 	second = open_queue(1, false);
 	litepcie_capture_close(second);
+	litepcie_capture_close(first);
+}
+
+/*
+ * Another thread stops queue 1 while the start of queue 0 has given the card the ring of queue 1
+ * already, and has not begun the run yet. What the run then writes to that ring must not be given.
+ */
+static void a_stop_before_the_run_begins_ends_the_data(void)
+{
+	struct litepcie_span span = { .struct_size = sizeof(span) };
+	struct litepcie_capture *first, *second;
+
+	make_card(QUEUES);
+	first = open_queue(0, false);
+	second = open_queue(1, false);
+	CHECK_EQUAL(litepcie_capture_start(second), 0);
+	card.stopped = second;
+	CHECK_EQUAL(litepcie_capture_start(first), 0);
+	CHECK(!card.stopped && card.queue[1].limit == RING);
+	card.queue[1].line->position = MBUF;
+	CHECK_EQUAL(litepcie_capture_next(second, &span, 0), 0);
+	litepcie_capture_close(second);
+	/* The card may still write there. */
+	CHECK(memories[LITEPCIE_MEMORY_CAPTURE + 2].base);
+	CHECK_EQUAL(litepcie_capture_stop(first), 0);
 	litepcie_capture_close(first);
 }
 
@@ -617,6 +659,7 @@ int main(void)
 {
 	all_queues_run_together();
 	a_queue_ends_alone();
+	a_stop_before_the_run_begins_ends_the_data();
 	a_position_that_wraps_is_read_as_one_value();
 	a_position_that_is_not_read_ends_no_data_early();
 	a_queue_cannot_join_a_run();
