@@ -133,6 +133,7 @@ def test_what_a_direction_waits_for_is_cut_to_its_room(parts):
 def test_each_read_of_several_gets_one_reply(parts):
     """sim/vfio_user_wire.c sends the requests of several reads at once and takes their replies in
     any order. It refuses a second reply to a read, and a reply to no read, since the word of
-    another read would then not be set.
+    another read would then not be set. It answers all requests of the board that it has received
+    together.
     """
     run_program(parts / "vfio_user_wire")
