@@ -150,8 +150,7 @@ struct litepcie {
 	/*
 	 * On a card with records: time in ms at which poll_if_silent() (engine.c) was first called
 	 * since this member was last set to 0, or at which it last read registers to see whether
-	 * the card is still there. The start of a stream and progress found in memory set it to 0,
-	 * but behind the kernel driver progress of h2c does not.
+	 * the card is still there. The start of a stream and progress found in memory set it to 0.
 	 */
 	int64_t				silent_ms;
 	/*

@@ -342,6 +342,15 @@ FAULTS = [
             "\tfree(port);",
         ),
     ),
+    *_faults(
+        "liblitepcie/kernel/counts.c",
+        "kernel_counts",
+        (
+            "a card that makes progress counts as silent",
+            "stream->dev->silent_ms = 0;",
+            "stream->dev->silent_ms++;",
+        ),
+    ),
     # faults of the tools litepcie_util and lanebox-capture
     *_faults(
         "tools/litepcie_util/dma/dma_data.c",
