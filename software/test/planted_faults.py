@@ -351,6 +351,15 @@ FAULTS = [
             "stream->dev->silent_ms++;",
         ),
     ),
+    *_faults(
+        "liblitepcie/dma/open.c",
+        "engine",
+        (
+            "information about a ring is read without the lock",
+            "litepcie_lock(stream->dev);\n\tfound =",
+            "(void)pthread_mutex_trylock(&stream->dev->lock);\n\tfound =",
+        ),
+    ),
     # faults of the tools litepcie_util and lanebox-capture
     *_faults(
         "tools/litepcie_util/dma/dma_data.c",
