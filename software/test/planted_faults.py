@@ -360,6 +360,15 @@ FAULTS = [
             "(void)pthread_mutex_trylock(&stream->dev->lock);\n\tfound =",
         ),
     ),
+    *_faults(
+        "liblitepcie/capture/player.c",
+        "player",
+        (
+            "the status of the player is read without a pause",
+            "\t\tlitepcie_capture_nap(&nap_us);\n",
+            "\t\t(void)nap_us;\n",
+        ),
+    ),
     # faults of the tools litepcie_util and lanebox-capture
     *_faults(
         "tools/litepcie_util/dma/dma_data.c",
