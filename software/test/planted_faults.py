@@ -369,6 +369,15 @@ FAULTS = [
             "\t\t(void)nap_us;\n",
         ),
     ),
+    *_faults(
+        "liblitepcie/kernel/capture.c",
+        "kernel_capture",
+        (
+            "a card that does not rest at the start is an error of another number",
+            'rc = litepcie_fail(-ETIMEDOUT, "%s: the capture does not come to rest or does not "',
+            'rc = litepcie_fail(-EIO, "%s: the capture does not come to rest or does not "',
+        ),
+    ),
     # faults of the tools litepcie_util and lanebox-capture
     *_faults(
         "tools/litepcie_util/dma/dma_data.c",
