@@ -67,8 +67,8 @@ struct litepcie {
 	 *   - the state of polling: @poll_us, @adaptive, @polling, @looked, @timer and @news
 	 *   - the counts @stats, and the flag @counted
 	 *   - the interrupt of the user's logic: @user_enabled and @user_raised
-	 *   - writes of run.left, and the step of run.state from LITEPCIE_RUN_ON to
-	 *     LITEPCIE_RUN_STOPS together with the write of the register capture_control
+	 *   - writes of run.left, and the steps of run.state to LITEPCIE_RUN_ON and to
+	 *     LITEPCIE_RUN_STOPS, each together with the write of the register capture_control
 	 *   - every access by a back end that is serial
 	 * Without the lock a thread may read the members hw, sw and active of a stream, and number,
 	 * state and restless of @run; and the program may access BARs by a back end that is not
@@ -151,8 +151,7 @@ struct litepcie {
 	 * On a card with records (reports of its progress in host memory): time in ms at which
 	 * poll_if_silent() (engine.c) was first called since this member was last set to 0, or at
 	 * which it last read registers to see whether the card is still there. The start of a
-	 * stream and progress found in memory set it to 0, but behind the kernel driver progress of
-	 * h2c does not.
+	 * stream and progress found in memory set it to 0.
 	 */
 	int64_t				silent_ms;
 	/*

@@ -16,7 +16,7 @@
  * blocks it has and where, so the library need not know the build of the gateware.
  *
  * Every call that can fail returns 0, a count or a descriptor, or -errno; litepcie_why() then has a
- * sentence, but not for the -EBADMSG of litepcie_record_next() and litepcie_records(). The library
+ * sentence, but not for the -EBADMSG of litepcie_record_next(), which is inline. The library
  * prints nothing, touches no signal and makes no thread. Only the calls of LitePCIe's own library,
  * which litepcie_helpers.h and litepcie_dma.h define, print and abort, as LitePCIe's do.
  *

@@ -135,7 +135,7 @@ struct litepcie_capture_config {
 	 * card has come to rest or has copied its counts; 0: LITEPCIE_CAPTURE_REST_MS, -1: for
 	 * ever. A call whose wait does not end in time returns -ETIMEDOUT. The kernel driver waits
 	 * at the start, at the stop and for counts itself: it gives up after a second without
-	 * progress of the card. Then a start returns -EIO, and the other calls -ETIMEDOUT.
+	 * progress of the card. The call then returns -ETIMEDOUT, too.
 	 */
 	int32_t		rest_ms;
 	/*
@@ -316,8 +316,7 @@ int litepcie_capture_settings(const struct litepcie_capture *capture,
  * runs already, -EINVAL: the settings of the started queues contradict each other, -EMSGSIZE: there
  * are no huge pages for a ring behind the kernel driver, -ENOMEM: no memory, -EPERM: behind the
  * kernel driver `net` needs CAP_NET_RAW, -ETIMEDOUT: the card does not come to rest, or does not
- * clear its counts, -EIO: the card was reset, or behind the kernel driver does not come to rest.
- * Threads: one.
+ * clear its counts, -EIO: the card does not answer. Threads: one.
  */
 int litepcie_capture_start(struct litepcie_capture *capture);
 

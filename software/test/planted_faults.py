@@ -229,6 +229,11 @@ FAULTS = [
         "liblitepcie/sim/vfio_user_wire.c",
         "vfio_user_wire",
         (
+            "a request that comes together with another is left",
+            "return serve_one(vu) ?: serve_rest(vu);",
+            "return serve_one(vu);",
+        ),
+        (
             "a second reply to a read counts as a reply to another",
             "number >= VFIO_USER_READS || !(*missing >> number & 1)",
             "number >= VFIO_USER_READS",
@@ -340,12 +345,71 @@ FAULTS = [
         ),
     ),
     *_faults(
+        "liblitepcie/capture/capture_registers.c",
+        "capture_run",
+        (
+            "the halves of a position are of two moments",
+            "rc = litepcie_get64(dev, offset, value);",
+            "rc = litepcie_get_copy64(dev, offset, value);",
+        ),
+    ),
+    *_faults(
+        "liblitepcie/capture/capture_run.c",
+        "capture_run",
+        (
+            "the data of a queue ends at 0 if its position cannot be read",
+            "capture->end = capture->seen.position;",
+            "capture->end = 0;",
+        ),
+        (
+            "a queue that is stopped before the run begins gets data",
+            "else if (litepcie_run_is_ahead(capture))",
+            "else if (!litepcie_run_is_ahead(capture))",
+        ),
+    ),
+    *_faults(
         "liblitepcie/kernel/capture.c",
         "kernel_pages",
         (
             "the ring's memory is not given back",
             "\tlitepcie_memory_drop(port->ring);\n\tfree(port);",
             "\tfree(port);",
+        ),
+    ),
+    *_faults(
+        "liblitepcie/kernel/counts.c",
+        "kernel_counts",
+        (
+            "a card that makes progress counts as silent",
+            "stream->dev->silent_ms = 0;",
+            "stream->dev->silent_ms++;",
+        ),
+    ),
+    *_faults(
+        "liblitepcie/dma/open.c",
+        "engine",
+        (
+            "information about a ring is read without the lock",
+            "litepcie_lock(stream->dev);\n\tfound =",
+            "(void)pthread_mutex_trylock(&stream->dev->lock);\n\tfound =",
+        ),
+    ),
+    *_faults(
+        "liblitepcie/capture/player.c",
+        "player",
+        (
+            "the status of the player is read without a pause",
+            "\t\tlitepcie_capture_nap(&nap_us);\n",
+            "\t\t(void)nap_us;\n",
+        ),
+    ),
+    *_faults(
+        "liblitepcie/kernel/capture.c",
+        "kernel_capture",
+        (
+            "a card that does not rest at the start is an error of another number",
+            'rc = litepcie_fail(-ETIMEDOUT, "%s: the capture does not come to rest or does not "',
+            'rc = litepcie_fail(-EIO, "%s: the capture does not come to rest or does not "',
         ),
     ),
     # faults of the tools litepcie_util and lanebox-capture

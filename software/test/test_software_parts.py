@@ -66,6 +66,14 @@ def test_a_capture_behind_the_driver_ends_its_waits_in_time(parts):
     run_program(parts / "kernel_capture")
 
 
+def test_progress_on_the_driver_s_page_ends_the_silence(parts):
+    """kernel/counts.c takes the count of finished h2c buffers from the driver's status page, and
+    notes that the card is not silent. It refuses a count that cannot be true, and says whether the
+    card was reset or is gone if the run has ended.
+    """
+    run_program(parts / "kernel_counts")
+
+
 def test_structs_of_older_and_newer_programs_are_copied_as_far_as_they_reach(parts):
     """sized.c copies those members of a struct that the program and the library both have. It
     refuses a struct without a size. It also refuses settings of a program whose struct has members
@@ -133,6 +141,7 @@ def test_what_a_direction_waits_for_is_cut_to_its_room(parts):
 def test_each_read_of_several_gets_one_reply(parts):
     """sim/vfio_user_wire.c sends the requests of several reads at once and takes their replies in
     any order. It refuses a second reply to a read, and a reply to no read, since the word of
-    another read would then not be set.
+    another read would then not be set. It answers all requests of the board that it has received
+    together.
     """
     run_program(parts / "vfio_user_wire")

@@ -186,8 +186,10 @@ int litepcie_capture_allow(struct litepcie_capture *capture, uint64_t limit);
  * Functions for registers that the capture block has for each queue: litepcie_queue_put() writes 32
  * bits, litepcie_queue_put64() writes 64 bits, and litepcie_queue_get64() reads 64 bits. The queue
  * of the capture is selected in the card first, under the same lock. The upper half of 64 bits is
- * written first: the card takes over a new limit at the write of its lower half. The caller does
- * not hold the handle's lock.
+ * written first: the card takes over a new limit at the write of its lower half. The halves that
+ * are read belong together, also if the card changes the register meanwhile. No half of such a
+ * register may ever be all ones: if LITEPCIE_READS reads give that, litepcie_queue_get64() returns
+ * -EIO with the sentence that the card does not answer. The caller does not hold the handle's lock.
  */
 int litepcie_queue_put(struct litepcie_capture *capture, uint32_t offset, uint32_t value);
 /* Do what litepcie_queue_put() does, for a caller that holds the handle's lock. */
@@ -208,6 +210,9 @@ int litepcie_run_answers(struct litepcie_capture *capture);
 
 /* True if the run to which the capture belongs is on. A run that is being stopped is not on. */
 bool litepcie_run_is_on(const struct litepcie_capture *capture);
+
+/* True if the run for which the capture was started has not begun yet. */
+bool litepcie_run_is_ahead(const struct litepcie_capture *capture);
 
 /* Set dev->run.state, which other threads read. */
 void litepcie_run_set_state(struct litepcie *dev, uint32_t state);

@@ -49,5 +49,8 @@ int litepcie_records(const struct litepcie_span *span, size_t *at, struct litepc
 	for (; found < count && (rc = next_entry(span, at, entry, size)) == 1; entry += size)
 		found++;
 	/* The frames before a bad block are returned first. The next call then returns -EBADMSG. */
-	return rc < 0 && !found ? rc : (int)found;
+	if (rc < 0 && !found)
+		return litepcie_fail(rc, "no valid pcapng block begins at byte %zu of the span",
+				     *at);
+	return (int)found;
 }

@@ -67,6 +67,12 @@ int litepcie_queue_put64(struct litepcie_capture *capture, uint32_t offset, uint
 	return rc;
 }
 
+/* True if a half of @value is all ones, as after a read that the root port has given up. */
+static bool is_doubtful(uint64_t value)
+{
+	return (uint32_t)value == UINT32_MAX || value >> 32 == UINT32_MAX;
+}
+
 int litepcie_queue_get64(struct litepcie_capture *capture, uint32_t offset, uint64_t *value)
 {
 	struct litepcie *dev = capture->dev;
@@ -76,9 +82,14 @@ int litepcie_queue_get64(struct litepcie_capture *capture, uint32_t offset, uint
 	litepcie_lock(dev);
 	if (select_queue(capture, &post) > &post)
 		rc = dev->backend->post(dev, &post, 1, LITEPCIE_POST_OWN);
-	if (rc == 0)
-		rc = litepcie_get_copy64(dev, offset, value);
+	*value = UINT64_MAX;
+	for (unsigned int n = 0; rc == 0 && n < LITEPCIE_READS && is_doubtful(*value); n++)
+		rc = litepcie_get64(dev, offset, value);
 	litepcie_unlock(dev);
+	if (rc == 0 && is_doubtful(*value))
+		return litepcie_fail(-EIO, "%s: the card does not answer: its registers read "
+				     "all ones: ask `litepcie_util doctor` about its link, or "
+				     "reset it", dev->name);
 	return rc;
 }
 

@@ -160,6 +160,26 @@ static int allow_ring(struct litepcie_capture *capture)
 	return litepcie_run_allow(capture, capture->config.ring_bytes);
 }
 
+/*
+ * Begin the run: write the bit RUN and set the state of the run, under one lock. So a stop of
+ * another queue by another thread comes either before the run or during it, see seal().
+ */
+static int begin_run(struct litepcie_capture *capture)
+{
+	struct litepcie *dev = capture->dev;
+	int rc;
+
+	litepcie_lock(dev);
+	litepcie_run_set_restless(dev, true);
+	rc = litepcie_put(dev, dev->map.capture.control, control_of(capture) | CAPTURE_RUN);
+	if (rc == 0) {
+		__atomic_store_n(&dev->run.number, capture->run, __ATOMIC_RELAXED);
+		litepcie_run_set_state(dev, LITEPCIE_RUN_ON);
+	}
+	litepcie_unlock(dev);
+	return rc;
+}
+
 static int start_all(struct litepcie_capture *capture)
 {
 	struct litepcie *dev = capture->dev;
@@ -179,15 +199,7 @@ static int start_all(struct litepcie_capture *capture)
 		rc = each(dev, allow_ring);
 	if (rc == 0)
 		rc = copy_net(dev, capture->config.net);
-	if (rc == 0) {
-		litepcie_run_set_restless(dev, true);
-		rc = litepcie_writel(dev, offset, control_of(capture) | CAPTURE_RUN);
-	}
-	if (rc < 0)
-		return rc;
-	__atomic_store_n(&dev->run.number, capture->run, __ATOMIC_RELAXED);
-	litepcie_run_set_state(dev, LITEPCIE_RUN_ON);
-	return 0;
+	return rc < 0 ? rc : begin_run(capture);
 }
 
 /*
@@ -385,6 +397,10 @@ static int stop_all(struct litepcie_capture *capture)
  * run is on, or -errno. The state of the run is checked and the register is written under one lock.
  * The write has the bit RUN. So without the check it could start a run again that another thread,
  * or a reset of the card, has just ended.
+ *
+ * If the queue's run has not begun yet, the queue has no data. Another thread may start queue 0
+ * just now, and may have given this queue's ring to the card already. So the end of the data is set
+ * to 0: what the card then writes to the ring is not given.
  */
 static int seal(struct litepcie_capture *capture)
 {
@@ -395,6 +411,8 @@ static int seal(struct litepcie_capture *capture)
 	litepcie_lock(dev);
 	if (litepcie_run_is_on(capture))
 		rc = litepcie_get_answer(dev, dev->map.capture.control, &control);
+	else if (litepcie_run_is_ahead(capture))
+		capture->end = 0;
 	if (rc < 0 || !(control & CAPTURE_RUN)) {
 		litepcie_unlock(dev);
 		return rc;
@@ -408,20 +426,26 @@ static int seal(struct litepcie_capture *capture)
 /*
  * Stop the capture of a queue other than 0: let the card seal (complete) the queue's current MBUF
  * (part of the ring), with which the queue's data ends. The other queues go on. If no run is on,
- * nothing is done.
+ * nothing is done. If it cannot be known where that MBUF ends, the queue's data ends with the
+ * status line from before the stop: that data can still be given.
  */
 static int stop_part(struct litepcie_capture *capture)
 {
-	uint64_t position = 0, mbuf = capture->config.mbuf_bytes;
-	int rc = seal(capture);
+	uint64_t position, mbuf = capture->config.mbuf_bytes;
+	int rc;
 
-	if (rc <= 0)
-		return rc;
-	rc = litepcie_queue_get64(capture, capture->dev->map.capture.position, &position);
-	position = (position + mbuf - 1) / mbuf * mbuf;
+	litepcie_capture_poll(capture);
+	rc = seal(capture);
 	if (rc == 0)
-		rc = await_line(capture, position);
-	capture->end = position;
+		return 0;
+	if (rc > 0)
+		rc = litepcie_queue_get64(capture, capture->dev->map.capture.position, &position);
+	if (rc < 0) {
+		capture->end = capture->seen.position;
+		return rc;
+	}
+	capture->end = (position + mbuf - 1) / mbuf * mbuf;
+	rc = await_line(capture, capture->end);
 	return rc < 0 ? rc : litepcie_capture_poll(capture);
 }
 

@@ -29,6 +29,13 @@ bool litepcie_run_is_on(const struct litepcie_capture *capture)
 	       __atomic_load_n(&run->number, __ATOMIC_RELAXED) == capture->run;
 }
 
+bool litepcie_run_is_ahead(const struct litepcie_capture *capture)
+{
+	uint32_t number = __atomic_load_n(&capture->dev->run.number, __ATOMIC_RELAXED);
+
+	return (int32_t)(number - capture->run) < 0;
+}
+
 /*
  * True if the run for which the capture was started is over. As a rule the card has then written
  * its last status lines: the stop of queue 0 waits for them before it sets the state to 0.

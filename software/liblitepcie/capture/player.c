@@ -126,11 +126,14 @@ static int check_card(struct litepcie *dev)
 
 /*
  * Wait until the last frame of an earlier start has left the player, for @rest_ms at most (0:
- * LITEPCIE_CAPTURE_REST_MS, -1: for ever). Returns -ETIMEDOUT with a sentence if it has not.
+ * LITEPCIE_CAPTURE_REST_MS, -1: for ever). Returns -ETIMEDOUT with a sentence if it has not. The
+ * status is read at once, and then after sleeps of 10 us to 1 ms, which leave the CPU to the thread
+ * that makes room for that frame.
  */
 static int await_idle(struct litepcie *dev, int rest_ms)
 {
 	int64_t deadline = litepcie_deadline(rest_ms ? rest_ms : LITEPCIE_CAPTURE_REST_MS);
+	unsigned int nap_us = 10;
 	uint32_t status = 0;
 	int rc;
 
@@ -142,6 +145,7 @@ static int await_idle(struct litepcie *dev, int rest_ms)
 			return litepcie_fail(-ETIMEDOUT, "%s: a frame of the player's last "
 					     "start did not leave in time: release spans of the "
 					     "capture's ring, or stop the capture", dev->name);
+		litepcie_capture_nap(&nap_us);
 	}
 }
 

@@ -165,11 +165,14 @@ void litepcie_stream_close(struct litepcie_stream *stream)
 
 int litepcie_stream_info(struct litepcie_stream *stream, struct litepcie_stream_info *info)
 {
-	const struct litepcie_stream_info found = {
+	struct litepcie_stream_info found;
+
+	litepcie_lock(stream->dev);
+	found = (struct litepcie_stream_info) {
 		.base = stream->base, .buffer_size = stream->options.buffer_size,
 		.buffer_count = stream->options.buffer_count,
 		.address = stream->base ? stream->iova : 0,
 	};
-
+	litepcie_unlock(stream->dev);
 	return litepcie_struct_out(info, &found, sizeof(found), "litepcie_stream_info");
 }

@@ -244,6 +244,10 @@ static int start_capture(struct litepcie_capture *capture)
 	int rc = take(capture) ?:
 		 call(capture, LITEPCIE_IOCTL_CAPTURE_START, &start, "start of a capture");
 
+	if (rc == -EIO)
+		rc = litepcie_fail(-ETIMEDOUT, "%s: the capture does not come to rest or does not "
+				   "clear its counts, or the card is being reset: reset it",
+				   capture->dev->name);
 	if (rc == -EPERM && config->net)
 		rc = litepcie_fail(rc, "%s: the frames of a net device are the host's network "
 				   "traffic: their capture needs CAP_NET_RAW: run it as root, or "

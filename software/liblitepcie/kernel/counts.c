@@ -35,6 +35,8 @@ static int advance_to(struct litepcie_stream *stream, uint64_t done)
 		return litepcie_fail(-EIO, "the driver says the card has finished %llu buffers of "
 				     "%s, but it was given %llu", (unsigned long long)done,
 				     stream->name, (unsigned long long)stream->posted);
+	if (done > stream->done)
+		stream->dev->silent_ms = 0;
 	litepcie_engine_done(stream, done);
 	if (done > stream->hw)
 		stream->hw = done;

@@ -45,8 +45,8 @@ struct vfio_user {
 	bool		holds;		/* true: the write @held has not been sent yet */
 	/*
 	 * The bytes of @ahead from number @ahead_first up to @ahead_end - 1 were received from the
-	 * socket and not used yet. After vfio_user_receive() or vfio_user_read_words() without an
-	 * error there are none.
+	 * socket and not used yet. After vfio_user_receive(), vfio_user_read_words() or
+	 * vfio_user_serve() without an error there are none.
 	 */
 	uint8_t		ahead[VFIO_USER_AHEAD];
 	size_t		ahead_first, ahead_end;
@@ -103,9 +103,10 @@ int vfio_user_set_msi(struct vfio_user *vu, int eventfd);
 int vfio_user_reset(struct vfio_user *vu);
 
 /*
- * Receive one request of the peer and answer it. The peer may read or write host memory in this
- * way. The function is called when the descriptor of the connection is readable, or when a request
- * has been received already. If the message is no request but a reply, the connection is closed.
+ * Receive a request of the peer and answer it, and also the requests that are received together
+ * with it. The peer may read or write host memory in this way. The function is called when the
+ * descriptor of the connection is readable. If a message is no request but a reply, the connection
+ * is closed.
  */
 int vfio_user_serve(struct vfio_user *vu);
 

@@ -221,7 +221,8 @@ static int receive_header(struct vfio_user *vu, struct header *header, const cha
 	return rc;
 }
 
-int vfio_user_serve(struct vfio_user *vu)
+/* Receive one request of the peer and answer it. */
+static int serve_one(struct vfio_user *vu)
 {
 	struct header header;
 	int rc = receive_header(vu, &header, "a wait for an interrupt");
@@ -236,16 +237,21 @@ int vfio_user_serve(struct vfio_user *vu)
 }
 
 /*
- * Serve the peer's requests that were received together with a reply. They lie in vu->ahead, so
- * poll() of the socket would not show them.
+ * Serve the peer's requests that were received together with another message. They lie in
+ * vu->ahead, so poll() of the socket would not show them.
  */
 static int serve_rest(struct vfio_user *vu)
 {
 	int rc = 0;
 
 	while (rc == 0 && vu->ahead_first != vu->ahead_end)
-		rc = vfio_user_serve(vu);
+		rc = serve_one(vu);
 	return rc;
+}
+
+int vfio_user_serve(struct vfio_user *vu)
+{
+	return serve_one(vu) ?: serve_rest(vu);
 }
 
 /* Receive the body of a vfio-user reply. Bytes beyond @reply_size are dropped. */

@@ -254,12 +254,15 @@ static void a_table_ends_before_a_bad_block(const uint8_t *data)
 	const struct litepcie_span span = { .data = copy, .bytes = SIZE };
 	struct litepcie_packet table[MOST];
 	uint32_t bad = 1 + any(made - 1);
+	char words[64];
 	size_t at = 0;
 
 	memcpy(copy, data, SIZE);
 	set32(copy + records[bad].offset + 4, 13);
 	CHECK_EQUAL(litepcie_records(&span, &at, table, MOST, sizeof(*table)), (int)bad);
 	CHECK_EQUAL(litepcie_records(&span, &at, table, MOST, sizeof(*table)), -EBADMSG);
+	snprintf(words, sizeof(words), "no valid pcapng block begins at byte %zu of the span", at);
+	CHECK(strstr(litepcie_why(NULL), words) != NULL);
 	CHECK_EQUAL(at, records[bad].offset);
 	free(copy);
 }

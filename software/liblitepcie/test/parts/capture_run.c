@@ -44,6 +44,15 @@ static struct {
 	/* how often the library has let the card seal (complete) the current MBUF of queue 1 */
 	unsigned int	seals;
 	/*
+	 * bytes of frames that come to queue 1 right after the next read of the upper half of its
+	 * position; no other frames come to it then
+	 */
+	uint64_t	comes;
+	/* number of reads of the lower half of a position that still fail with all ones */
+	unsigned int	given_up;
+	/* capture that another thread stops right before the next write to NET; NULL: none */
+	struct litepcie_capture *stopped;
+	/*
 	 * copying: true while the card copies its counts of frames. unread: number of counts in the
 	 * last copy that the library has not read yet.
 	 */
@@ -101,14 +110,23 @@ static void card_readl(struct litepcie *ours, uint32_t offset, uint32_t *value)
 			 (card.copying ? CAPTURE_ACCOUNTS_BUSY : 0);
 		card.copying = false;
 	}
+	if (offset == registers->position && selected()->line) {
+		*value = (uint32_t)(selected()->line->position >> 32);
+		if (card.comes && selected() == &card.queue[1]) {
+			put_position(selected()->line->position + card.comes);
+			card.comes = 0;
+		}
+	}
 	if (offset == registers->position + 4 && selected()->line) {
 		*value = (uint32_t)selected()->line->position;
 		/*
 		 * The library reads this register to learn where queue 1 was sealed. Then the
 		 * position in the status line of queue 1 moves on, since more frames come.
 		 */
-		if (card.seals && selected() == &card.queue[1])
-			put_position(*value + 64);
+		if (card.given_up && card.given_up--)
+			*value = UINT32_MAX;
+		else if (card.seals && selected() == &card.queue[1] && *value)
+			put_position(selected()->line->position + 64);
 	}
 	if (offset == registers->account_bytes + 4)
 		card.unread--;
@@ -151,13 +169,28 @@ static void take_over(uint32_t offset)
 	}
 }
 
+/*
+ * Stop card.stopped as another thread may do between two register accesses of the library, when the
+ * handle's lock is free.
+ */
+static void stop_in_between(struct litepcie *ours)
+{
+	struct litepcie_capture *stopped = card.stopped;
+
+	card.stopped = NULL;
+	litepcie_unlock(ours);
+	CHECK_EQUAL(litepcie_capture_stop(stopped), 0);
+	litepcie_lock(ours);
+}
+
 static int card_post(struct litepcie *ours, const struct litepcie_post *posts, size_t count,
 		     enum litepcie_post_by by)
 {
 	(void)by;
-	(void)ours;
 	let_others_come();
 	for (size_t i = 0; i < count; i++) {
+		if (posts[i].offset == ours->map.net.control && card.stopped)
+			stop_in_between(ours);
 		*word(posts[i].offset) = (uint32_t)posts[i].value;
 		take_over((uint32_t)posts[i].offset);
 	}
@@ -225,7 +258,7 @@ static struct litepcie_capture *open_queue(unsigned int queue, bool newest)
 {
 	struct litepcie_capture_config config = {
 		.struct_size = sizeof(config), .ring_bytes = RING, .mbuf_bytes = MBUF,
-		.queue = queue, .newest = newest,
+		.queue = queue, .newest = newest, .rest_ms = 2000,
 	};
 	struct litepcie_capture *capture = NULL;
 
@@ -329,6 +362,91 @@ static void a_queue_ends_alone(void)
 	second = open_queue(1, false);
 	litepcie_capture_close(second);
 	litepcie_capture_close(first);
+}
+
+/*
+ * Another thread stops queue 1 while the start of queue 0 has given the card the ring of queue 1
+ * already, and has not begun the run yet. What the run then writes to that ring must not be given.
+ */
+static void a_stop_before_the_run_begins_ends_the_data(void)
+{
+	struct litepcie_span span = { .struct_size = sizeof(span) };
+	struct litepcie_capture *first, *second;
+
+	make_card(QUEUES);
+	first = open_queue(0, false);
+	second = open_queue(1, false);
+	CHECK_EQUAL(litepcie_capture_start(second), 0);
+	card.stopped = second;
+	CHECK_EQUAL(litepcie_capture_start(first), 0);
+	CHECK(!card.stopped && card.queue[1].limit == RING);
+	card.queue[1].line->position = MBUF;
+	CHECK_EQUAL(litepcie_capture_next(second, &span, 0), 0);
+	litepcie_capture_close(second);
+	/* The card may still write there. */
+	CHECK(memories[LITEPCIE_MEMORY_CAPTURE + 2].base);
+	CHECK_EQUAL(litepcie_capture_stop(first), 0);
+	litepcie_capture_close(first);
+}
+
+/*
+ * The stop of queue 1 reads its position, of 64 bits, while more frames come. If the lower half
+ * wraps between the reads of the two halves, the data of the queue must end where it really ends.
+ */
+static void a_position_that_wraps_is_read_as_one_value(void)
+{
+	struct litepcie_span span = { .struct_size = sizeof(span) };
+	struct litepcie_capture *first, *second;
+
+	make_card(QUEUES);
+	first = open_queue(0, true);
+	second = open_queue(1, true);
+	CHECK_EQUAL(litepcie_capture_start(second), 0);
+	CHECK_EQUAL(litepcie_capture_start(first), 0);
+	card.queue[1].line->position = UINT32_MAX - MBUF + 1;
+	CHECK_EQUAL(litepcie_capture_next(second, &span, 0), 1);
+	card.comes = MBUF;
+	CHECK_EQUAL(litepcie_capture_stop(second), 0);
+	while (litepcie_capture_next(second, &span, 0) == 1)
+		;
+	CHECK(span.sealed);
+	CHECK_EQUAL(span.position + span.bytes, UINT64_C(1) << 32);
+	litepcie_capture_close(second);
+	litepcie_capture_close(first);
+}
+
+/*
+ * At the stop of queue 1, reads of its position fail with all ones. If a later read succeeds, the
+ * stop succeeds. If none does, the stop returns -EIO. The data from before the stop must then still
+ * be given, and no data that comes later.
+ */
+static void a_position_that_is_not_read_ends_no_data_early(void)
+{
+	for (unsigned int given_up = 1; given_up <= LITEPCIE_READS; given_up++) {
+		struct litepcie_span span = { .struct_size = sizeof(span) };
+		struct litepcie_capture *first, *second;
+		bool fails = given_up == LITEPCIE_READS;
+
+		make_card(QUEUES);
+		first = open_queue(0, false);
+		second = open_queue(1, false);
+		CHECK_EQUAL(litepcie_capture_start(second), 0);
+		CHECK_EQUAL(litepcie_capture_start(first), 0);
+		card.queue[1].line->position = MBUF;
+		CHECK_EQUAL(litepcie_capture_next(second, &span, 0), 1);
+		card.queue[1].line->position = 2 * MBUF;
+		card.given_up = given_up;
+		CHECK_EQUAL(litepcie_capture_stop(second), fails ? -EIO : 0);
+		if (fails)
+			has_sentence("the card does not answer");
+		CHECK_EQUAL(litepcie_capture_next(second, &span, 0), 1);
+		if (fails) {
+			card.queue[1].line->position = 3 * MBUF;
+			CHECK_EQUAL(litepcie_capture_next(second, &span, 0), 0);
+		}
+		litepcie_capture_close(second);
+		litepcie_capture_close(first);
+	}
 }
 
 /*
@@ -545,6 +663,9 @@ int main(void)
 {
 	all_queues_run_together();
 	a_queue_ends_alone();
+	a_stop_before_the_run_begins_ends_the_data();
+	a_position_that_wraps_is_read_as_one_value();
+	a_position_that_is_not_read_ends_no_data_early();
 	a_queue_cannot_join_a_run();
 	accounts_are_of_the_queue();
 	all_queues_have_one_mode();

@@ -54,6 +54,35 @@ static void the_card_is_told_where_to_write(void)
 	CHECK(!card.dirty && !card.late);
 }
 
+static void *ask_for_info(void *info)
+{
+	CHECK_EQUAL(litepcie_stream_info(run_stream(&dev, LITEPCIE_C2H), info), 0);
+	return NULL;
+}
+
+/*
+ * litepcie_stream_info() may be called while another thread changes the stream under the handle's
+ * lock. The call must wait for the lock, and then return what that thread has set.
+ */
+static void information_is_of_one_moment(void)
+{
+	struct litepcie_stream_info info = { .struct_size = sizeof(info) };
+	const struct timespec pause = { .tv_nsec = 20000000 };
+	pthread_t thread;
+	uint64_t before;
+
+	begin();
+	litepcie_lock(&dev);
+	before = dev.c2h.iova;
+	CHECK_EQUAL(pthread_create(&thread, NULL, ask_for_info, &info), 0);
+	nanosleep(&pause, NULL);
+	dev.c2h.iova = before + 0x1000;
+	litepcie_unlock(&dev);
+	CHECK_EQUAL(pthread_join(thread, NULL), 0);
+	CHECK_EQUAL(info.address, before + 0x1000);
+	dev.c2h.iova = before;
+}
+
 /* litepcie_stream_info() must return the bus address of the stream's ring, for h2c and for c2h. */
 static void the_address_of_each_ring_is_told(void)
 {
@@ -599,6 +628,7 @@ int main(void)
 {
 	the_card_is_told_where_to_write();
 	the_address_of_each_ring_is_told();
+	information_is_of_one_moment();
 	records_say_what_is_filled();
 	the_line_says_what_is_fetched();
 	what_cannot_be_is_not_believed();

@@ -104,6 +104,8 @@ static void a_card_that_does_not_rest_is_told(void)
 	struct litepcie_discards discards;
 
 	driver.error = EIO;
+	CHECK_EQUAL(start_capture(&capture), -ETIMEDOUT);
+	CHECK(says("does not come to rest") && says("its counts") && says("reset it"));
 	CHECK_EQUAL(stop_capture(&capture), -ETIMEDOUT);
 	CHECK(says("does not come to rest") && says("reset it"));
 	CHECK_EQUAL(get_accounts(&capture, &stats), -ETIMEDOUT);

@@ -5,9 +5,10 @@
  */
 
 /*
- * Test vfio_user_read_words() of sim/vfio_user_wire.c, with vfio_user_socket.c and a socket whose
- * other end has sent all replies before the reads are made. The replies may come in any order. A
- * second reply to a read, or a reply to no read, is refused.
+ * Test vfio_user_read_words() and vfio_user_serve() of sim/vfio_user_wire.c, with
+ * vfio_user_socket.c and a socket whose other end has sent all messages before the call. The
+ * replies to reads may come in any order. A second reply to a read, or a reply to no read, is
+ * refused. All requests that have come together are answered.
  */
 #include <string.h>
 #include <sys/socket.h>
@@ -81,10 +82,38 @@ static void a_reply_to_no_read_is_refused(void)
 	CHECK_EQUAL(read_answered(ids, words, got), -EPROTO);
 }
 
+/*
+ * Two requests of the board are received together. One call must answer both, since poll() of the
+ * socket does not show the second any more.
+ */
+static void requests_that_come_together_are_all_answered(void)
+{
+	struct vfio_user vu = { .fd = -1, .path = "board.sock", .timeout_s = 1 };
+	struct header header = { .command = CMD_DMA_READ, .size = sizeof(header) + 16 };
+	struct memory_access access = { .address = litepcie_iova(0), .count = 4 };
+	int ends[2];
+
+	CHECK_EQUAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+	vu.fd = ends[0];
+	for (header.id = 7; header.id <= 8; header.id++) {
+		CHECK_EQUAL(write(ends[1], &header, sizeof(header)), sizeof(header));
+		CHECK_EQUAL(write(ends[1], &access, sizeof(access)), sizeof(access));
+	}
+	CHECK_EQUAL(vfio_user_serve(&vu), 0);
+	for (uint16_t id = 7; id <= 8; id++) {
+		CHECK_EQUAL(read(ends[1], &header, sizeof(header)), sizeof(header));
+		CHECK_EQUAL(header.id, id);
+		CHECK_EQUAL(header.error, EFAULT);
+	}
+	close(ends[0]);
+	close(ends[1]);
+}
+
 int main(void)
 {
 	replies_may_come_in_any_order();
 	a_second_reply_to_a_read_is_refused();
 	a_reply_to_no_read_is_refused();
+	requests_that_come_together_are_all_answered();
 	return failed_checks != 0;
 }
