@@ -13,7 +13,6 @@ from litepcie.frontend.wishbone import LitePCIeWishboneMaster
 from litex.soc.integration.soc import SoCRegion
 
 from gateware import numbers
-from gateware.capture.player.net_registers import add_net_frames
 from gateware.capture.player.registers import add_player
 from gateware.capture.registers import add_capture, needs_capture
 from gateware.card.services import add_card
@@ -45,20 +44,17 @@ class LaneboxSoC(RegisterBridgeSoC):
     `pads` are the PCIe pins, `leds` the LEDs, `target` is the board's name. `endpoint` is "lanebox"
     or "litepcie"; `mmio` is "bridge", or "litepcie" for LitePCIe's bus master. `user` is the class
     of the user slot's logic. `memories` are the first words of both block memories. `msix` adds
-    MSI-X, `capture` a capture block of this many queues, `virtio` a console and a net device
-    (VirtioBuild in virtio/device.py), `card` the card services with these cages ("a", "b"),
-    `firmware` the management CPU. `clock` is the user clock in Hz. `compat` is a key of COMPAT in
-    windows.py."""
+    MSI-X, `capture` a capture block of this many queues, `virtio` a console and a net device (a
+    VirtioBuild), `card` the card services with these cages ("a", "b"), `firmware` the management
+    CPU. `clock` is the user clock in Hz. `compat` is a key of COMPAT in windows.py."""
     csr_map = numbers.CSR_LOCATIONS
-    msix    = None # The registers of the MSI-X table, if MSI-X is built.
-    capture_net = None # The registers of the net device's frames, if they can be recorded.
-    virtio  = None # The virtio devices, if they are built.
+    msix    = capture_net = virtio = None # Parts that not every card has.
     causes  = 0    # Number of interrupt causes that have been given their bit.
 
     def __init__(self, platform, pads, leds, target, endpoint = "lanebox", mmio = "bridge",
         user = Loopback, memories = (BLANK_IMAGE, BLANK_IMAGE), msix = False, compat = None,
         clock = numbers.SYS_CLK_FREQ, completion_pool = False, capture = 0, card = None,
-        virtio = None, packed = False, firmware = None):
+        virtio = None, firmware = None):
         self.mem_map = {**RegisterBridgeSoC.mem_map, "csr": COMPAT[compat].csr}
         RegisterBridgeSoC.__init__(self, platform, clock,
             bus_timeout = numbers.BUS_TIMEOUT, ident_version = False,
@@ -111,10 +107,8 @@ class LaneboxSoC(RegisterBridgeSoC):
         self.activity = Activity(self.pcie_dma0.busy, self.pcie_phy.msi_busy,
             self.pcie_endpoint.busy, self.host_busy, self.user.busy)
         self.busy     = self.activity.busy
-        # Capture and virtio add their `busy` and interrupt causes.
         add_capture(self, capture, with_net=virtio is not None)
         add_virtio(self, virtio)
-        add_net_frames(self)
         add_card(self, card, firmware, self.pcie_phy._link_status.fields.status)
         self.leds = Leds(leds, self.device_time.time, self.pcie_phy._link_status.fields.status)
 

@@ -128,7 +128,8 @@ class VirtioDevices(LiteXModule):
 
 def add_virtio(soc, build):
     """Adds the virtio devices to the SoC as `build` says, with interrupt causes behind those of the
-    card. If `build` is None, nothing is added."""
+    card. If `build` is None, nothing is added. The capture block gets copies of the net device's
+    frames if it was built for them."""
     if build is None:
         return
     # A used element is written when the data of its chain has come, and interrupts wait for that
@@ -150,4 +151,6 @@ def add_virtio(soc, build):
         virtio.link.eq(side.link),
         virtio.now.eq(soc.device_time.time),
     ]
+    if soc.capture_net is not None:
+        soc.comb += soc.capture_net.copy(virtio)
     soc.busy = soc.busy | virtio.busy | side.busy

@@ -46,15 +46,12 @@ class CaptureNet(LiteXModule):
             **flow_ports("net_sent", self.sent, "sink"),
         }
 
-# The copies in the SoC ----------------------------------------------------------------------------
-
-def add_net_frames(soc):
-    """Copies the frames of the SoC's net device to its capture block, if it has both."""
-    if soc.capture_net is None:
-        return
-    for copy, passing in ((soc.capture_net.received, soc.virtio.c2h),
-                          (soc.capture_net.sent, soc.virtio.h2c)):
-        soc.comb += [
-            passing.connect(copy, omit={"valid", "ready"}),
-            copy.valid.eq(passing.valid & passing.ready),
-        ]
+    def copy(self, virtio):
+        """Returns the statements that copy the frames of the virtio devices' net device."""
+        statements = []
+        for copy, passing in ((self.received, virtio.c2h), (self.sent, virtio.h2c)):
+            statements += [
+                passing.connect(copy, omit={"valid", "ready"}),
+                copy.valid.eq(passing.valid & passing.ready),
+            ]
+        return statements
