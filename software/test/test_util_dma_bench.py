@@ -66,8 +66,9 @@ def test_dma_bench_sweeps_over_sizes(util, card, device):
         assert set(row) == RATE | {"size_bytes", "transfers_per_s", "reason"}
         assert row["reason"] is None and row["limit"] > 0
         # In 300 ticks of 4 ns the stand-in for the card moves one buffer of any size in each
-        # direction, both at once. Register reads take additional time.
-        assert 0.2 < row["value"] / row["size_bytes"] * 1200 <= 1.01
+        # direction, both at once. Register reads take additional time, and a program on a busy
+        # machine makes more of them.
+        assert 0.05 < row["value"] / row["size_bytes"] * 1200 <= 1.01
         assert row["transfers_per_s"] == pytest.approx(row["value"] / row["size_bytes"] * 1e9)
 
 

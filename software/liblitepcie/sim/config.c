@@ -196,7 +196,7 @@ static int place_bars(struct litepcie *dev)
 			address = align(high, size);
 			high = address + size;
 		} else if (rc == 0) {
-			return litepcie_fail(-ENOSPC, "%s: BAR%u has %llu bytes, for which there is "
+			return litepcie_fail(-EPROTO, "%s: BAR%u has %llu bytes, for which there is "
 					     "no room below 4 GiB", sim->path, bar,
 					     (unsigned long long)size);
 		}
