@@ -366,7 +366,8 @@ static void a_queue_ends_alone(void)
 
 /*
  * Another thread stops queue 1 while the start of queue 0 has given the card the ring of queue 1
- * already, and has not begun the run yet. What the run then writes to that ring must not be given.
+ * already, and has not begun the run yet. litepcie_capture_next() must give no data that the run
+ * then writes to that ring.
  */
 static void a_stop_before_the_run_begins_ends_the_data(void)
 {
