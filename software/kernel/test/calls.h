@@ -65,8 +65,8 @@ static inline void loopback(int fd, int enable)
  * Make the file the direction's owner and give it a ring of 32 buffers, for tests that start a
  * direction often. At the start of LitePCIe's loop (a run in which the card goes round the ring
  * again and again) the driver writes a descriptor for each buffer to a table in the card. For this
- * ring that takes 96 register writes, for LitePCIe's ring of 256 buffers 768. The card interrupts
- * after every 32 buffers, as with LitePCIe's ring.
+ * ring that takes 96 register writes, for LitePCIe's ring of 256 buffers 768. One of 32 buffers
+ * asks for an interrupt, as with LitePCIe's ring. Returns 0, or -1 with errno if a call fails.
  */
 static inline int small_ring(int fd, unsigned int way)
 {

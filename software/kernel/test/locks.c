@@ -3,15 +3,15 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Shows that no lock of the driver is held while no program uses the card, for the tests in
- * sim/test.
+ * Makes calls that take the driver's locks, for the tests in sim/test. Each call must return, which
+ * shows that none of these locks was left held.
  *
- *   locks DEV		make calls that take the driver's locks, in a child process; each call
- *			must return. If DEV-capture exists, the capture's locks are tried, too
+ *   locks DEV		make the calls in a child process. If DEV-capture exists, the capture's
+ *			locks are tried, too
  *
  * A process that waits in mutex_lock() cannot be killed. So the parent process waits for the child
- * with a time limit, and says in which call the child hangs. These calls also take the spinlocks.
- * If a spinlock is held, the processor that makes the call hangs in the kernel.
+ * with a time limit, and says in which call the child hangs. The calls also take spinlocks. If a
+ * spinlock is held, the processor that makes the call hangs in the kernel.
  *
  * Exit status: 0 if every call returns with the expected result, 1 if one does not (with a message
  * on stderr), 2 wrong usage.
@@ -115,8 +115,8 @@ static void way_io(int fd)
 
 /*
  * Make calls that take the locks of the capture's node: capture->mutex, queue->wait.lock and
- * file->io. The ioctl WAKE must fail before read(), since the file owns no queue of the capture,
- * and after read(), since WAKE is not for files that use read().
+ * file->io. The ioctl WAKE fails before read(), since the file owns no queue of the capture, and
+ * after read(), since WAKE is not for files that use read().
  */
 static void capture_calls(const char *device)
 {

@@ -49,8 +49,8 @@ static void open_node(void)
 }
 
 /*
- * Returns HUGE bytes of memory at a multiple of HUGE. With @advice MADV_HUGEPAGE the memory is one
- * huge page if the kernel has one to give. With MADV_NOHUGEPAGE it is in small pages.
+ * Returns HUGE bytes (2 MiB) of memory at a multiple of HUGE. With @advice MADV_HUGEPAGE the memory
+ * is one huge page if the kernel has one to give. With MADV_NOHUGEPAGE it is in small pages.
  */
 static uint8_t *memory(int advice)
 {
@@ -177,8 +177,9 @@ static void await(uint64_t position, int event)
 }
 
 /*
- * Wait for @frames frames in the ring, check them, and give their room back to the card at once.
- * Returns the position in the ring up to which blocks were checked.
+ * Wait for @frames frames in the ring and check them. Give the room of each MBUF (one of the equal
+ * parts of the ring) back to the card as soon as its frames are checked. Returns the position in
+ * the ring up to which blocks were checked.
  */
 static uint64_t take(const uint8_t *base, uint32_t frames, int event)
 {
@@ -333,8 +334,7 @@ static void wait_for_data(int edge)
 }
 
 /*
- * Returns the descriptor of an edge-triggered epoll to which the node has been added. The kernel
- * has called the driver's poll() when it added the node, and may never call it again.
+ * Returns the descriptor of an edge-triggered epoll to which the node has been added.
  */
 static int edges(void)
 {
@@ -417,8 +417,8 @@ static void flow(uint8_t *base)
 }
 
 /*
- * After a fork() the child has copies of the ring's pages, and the parent still sees what the card
- * writes.
+ * After a fork() the child overwrites the memory in which the parent's ring lies. These writes must
+ * go to copies of the ring's pages, and the parent must still see what the card writes.
  */
 static int forked(void)
 {
@@ -463,8 +463,8 @@ static int killed(void)
 	}
 	close(ready[1]);
 	/*
-	 * The parent's memory for its ring is mapped after the fork(). So the child has no copy of
-	 * it, and it stays in one huge page.
+	 * The memory for the parent's ring is mapped after the fork(), so the child does not share
+	 * it.
 	 */
 	base = memory(MADV_HUGEPAGE);
 	need(child > 0 && read(ready[0], &byte, 1) == 1, "child");
@@ -499,7 +499,7 @@ static int hold(const char *flag, int error)
 		return 0;
 	}
 	refused(limit(BYTES), EIO, "LIMIT after the reset");
-	/* STOP fails with EIO, as other calls do, until the card's reset is over. */
+	/* STOP fails with EIO until the card's reset is over. */
 	while (stop() == -1)
 		need(errno == EIO && !usleep(1000), "STOP after the reset: %s", strerror(errno));
 	need(status->error == 0, "an error after STOP");

@@ -7,11 +7,11 @@
  * read wrong values from the card's register of interrupt causes at each MSI message. So a test can
  * show whether the driver relies on causes to find out what the card has written to host memory.
  *
- * With a real card the causes can be wrong, too: an interrupt that comes after the handler has read
- * the causes, and before the card has got the handler's write that clears them, has a message of
- * its own but no cause. By the time of that message other causes may be set. In this build that
- * seems to happen at each message: the causes that are set are cleared and not reported, and all
- * other enabled causes are reported.
+ * With a real card the causes can be wrong, too: the handler reads the causes and then clears them.
+ * If one of these causes interrupts again in between, the second interrupt has a message of its
+ * own, but its cause is cleared. By the time of that message other causes may be set. In this build
+ * that seems to happen at each message: the causes that are set are cleared and not reported, and
+ * all other enabled causes are reported.
  */
 #ifndef LITEPCIE_CAUSES_H
 #define LITEPCIE_CAUSES_H

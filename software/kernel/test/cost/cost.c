@@ -4,15 +4,16 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Measures how many instructions the processor needs for the driver's work. The program is made for
- * QEMU's option -icount shift=0, with which an instruction takes 1 ns. The card's generator fills
- * the c2h ring. The program does not look at the data, as if it passed the data on to a device.
+ * QEMU's option -icount shift=0, with which an instruction takes 1 ns. In the commands that have a
+ * WAY, the card's generator fills the c2h ring, and the program does not look at the data.
  *
  *   cost clock				count a loop of known length, to check the clock
  *   cost WAY DEV REGISTER VALUE BUFFERS	take BUFFERS of 8 KiB; writing VALUE to REGISTER starts
  * 					the generator. WAY is one of
- * 	abi	LitePCIe's zero copy: mapped ring, poll(), counts read and set by ioctl()
+ * 	abi	LitePCIe's zero copy: poll(), and counts read and set by ioctl()
  * 	read	LitePCIe's copy: read() of the data that is there
- * 	poll	as abi, but with counts in the mapped index page, if the driver has one
+ * 	poll	as abi, but with the card's count in the mapped status page and the program's
+ * 		in the mapped index page, if the driver has these pages
  *   cost calls WAY DEV REGISTER VALUE BUFFERS	count the system calls that WAY makes, and the
  * 					bytes that its read() and write() move. WAY may also be
  * 					`index`, which is poll without poll(): the program reads
@@ -25,11 +26,12 @@
  *
  * Busy time is the time of the clock minus the time that the kernel counts as idle, from the
  * beginning of a measurement to its end. So busy time includes whatever the program does to wait.
- * `most` is the largest number of filled buffers that the program found at once. If the guest's
- * clock left out a part of the time, the card would fill more buffers in that time than the ring
- * has, and `most` would show that.
+ * `most` is the largest number of filled buffers that the program found at once, or that one call
+ * of read() returned. If the guest's clock left out so much time that the card filled more buffers
+ * than the ring has, `most` would show that, except with `read`.
  *
- * Exit status: 0 the measurement is done, 1 it failed (with a message on stderr), 2 wrong usage.
+ * Exit status: 0 the measurement is done, 1 it failed or WAY is unknown (with a message on stderr),
+ * 2 other wrong usage.
  */
 #include <poll.h>
 #include <signal.h>
@@ -190,8 +192,8 @@ static const struct taking *find_taking(const char *name)
 /* Counting instructions ----------------------------------------------------------------------- */
 
 /*
- * Set up a c2h ring whose counts are in the index page. LitePCIe's own driver does not know
- * LITEPCIE_IOCTL_RING_SETUP. With that driver the program measures without an index page.
+ * Set up a c2h ring for which the program writes its count to the index page. LitePCIe's own driver
+ * does not know LITEPCIE_IOCTL_RING_SETUP. With that driver index_page stays NULL.
  */
 static void set_up_index(void)
 {

@@ -20,8 +20,7 @@
 #define BUFFERS_PER_INTERRUPT	LITEPCIE_STOCK_BUFFERS_PER_INTERRUPT
 
 /*
- * Returns the time in ns since the guest's start, including idle time. With -icount shift=0 an
- * instruction takes 1 ns, so busy time counts instructions.
+ * Returns the time in ns since the guest's start, including idle time.
  */
 uint64_t now(void);
 

@@ -53,8 +53,8 @@ static uint64_t idle(void)
 	close(file);
 	text[size] = 0;
 	/*
-	 * The kernel counts idle time in two sums: idle_sleeptime for idle processors, and
-	 * iowait_sleeptime for processors that wait for a disk.
+	 * The kernel has two sums of a processor's idle time: iowait_sleeptime is the time in which
+	 * a task waited for I/O, such as that of a disk, and idle_sleeptime is the rest.
 	 */
 	return number_after(text, ".idle_sleeptime") + number_after(text, ".iowait_sleeptime");
 }

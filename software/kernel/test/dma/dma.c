@@ -27,11 +27,11 @@ static struct litepcie_way way;
 
 /* The made-up DMA direction, which the tests stop. */
 static struct {
-	/* how many of the next reads of the register `enable` return all ones */
+	/* number of the next reads of the register `enable` that return all ones */
 	unsigned int	given_up;
 	/*
 	 * number of reads of the register `enable` that return 0, which means that the direction is
-	 * not idle yet; reads that return all ones (`given_up`) come first
+	 * not idle yet; these reads follow those that return all ones (`given_up`)
 	 */
 	unsigned int	runs_on;
 	bool		gone;		/* true: the card has gone; each read returns all ones */

@@ -3,9 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Defines what dma.c of the driver needs of the kernel and of card.h, for the test program dma,
- * which includes dma.c. The program has one thread. So the stand-ins for spinlocks do nothing, and
- * a mutex is a flag.
+ * Defines what the driver's dma.c needs of the kernel and of card.h, for the test program dma,
+ * which includes the driver's dma.c. The program has one thread. So the stand-ins for spinlocks do
+ * nothing, and a mutex is a flag.
  */
 #ifndef DMA_H
 #define DMA_H
@@ -100,7 +100,7 @@ struct litepcie_chan {
 	struct litepcie		*card;
 	struct device		dev;
 	struct { bool able; }	notices;
-	/* number of times that the threads in poll() were woken */
+	/* number of calls of wake_up_poll(), by which dma.c wakes the threads in poll() */
 	unsigned int		pollers;
 };
 

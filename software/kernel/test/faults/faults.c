@@ -54,8 +54,8 @@ module_param(struck, int, 0644);
 MODULE_PARM_DESC(struck, "how many have been refused");
 
 /*
- * Returns true if this request of the driver is to fail. Requests on several processors have no
- * defined order, so a test makes the driver's calls one after the other.
+ * Returns true if this request of the driver is to fail, by the module parameters `fail` and
+ * `times`. No lock protects these parameters against requests on other processors.
  */
 bool faults_strike(const char *what)
 {

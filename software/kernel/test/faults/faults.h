@@ -4,14 +4,14 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Is included in front of each of the driver's files in a test's build. The driver's requests to
- * the kernel may then be refused, and everything that the driver gets must be given back.
+ * the kernel may then be refused, and a list shows what the driver has not given back.
  *
  * Debian's kernels have no fault injection. In this build macros replace the driver's requests by
  * wrappers. A wrapper of a request that may be refused fails if faults_strike() returns true. Each
  * resource that the driver gets, and must give back by a call that has a wrapper, is put on a list
  * by name and key. Where the driver asserts that a lock is held, this build checks that some task
- * holds it. Mutexes and rwsems are on a second list while they are held, so none of them may be on
- * that list when a call of the driver has returned.
+ * holds it. Mutexes and rwsems are on a second list while they are held, so that list must be empty
+ * while no code of the driver runs.
  */
 #ifndef LITEPCIE_FAULTS_H
 #define LITEPCIE_FAULTS_H
@@ -141,9 +141,9 @@ FAULTY_POINTER("pages", struct page *, alloc_pages_node, (int node, gfp_t gfp, u
 GIVEN_BACK("pages", put_page, page, (struct page *page), page)
 
 /*
- * Wraps pin_user_pages_fast(). Each call adds one entry to the list of what the driver holds, and
- * an unpin call removes one. So the driver must pin a piece of memory by one call, as it does for
- * the few pages of a test.
+ * Wraps pin_user_pages_fast(). Each call that pins pages adds one entry to the list of what the
+ * driver holds, and an unpin call removes one. So the list is right only if the driver pins all
+ * pages of a ring by one call.
  */
 static inline int __maybe_unused faulty_pin_user_pages_fast(unsigned long address, int count,
 							    unsigned int flags,

@@ -9,10 +9,10 @@
  *
  *   fuzz DEV N SEED [GONE RESET]
  *
- * After each eight random calls some calls aim at the outcome that was reached least often, so that
- * each outcome is reached often, however fast card and machine are. After N calls the program makes
- * only calls that aim at an outcome, up to about 2 * N calls in all, until each outcome was reached
- * N / 1000 times. The program prints how often each outcome was reached.
+ * After each eight random calls some calls aim at an outcome that was reached rarely so far. After
+ * N calls the program makes only calls that aim at an outcome, up to about 2 * N calls in all,
+ * until each outcome was reached N / 1000 times. The program prints how often each outcome was
+ * reached.
  *
  * GONE is the descriptor of an open file whose card was removed. RESET is the descriptor of the
  * card's file `reset` in sysfs. With these two arguments calls end in ENODEV and EIO as well.
@@ -290,7 +290,7 @@ static int fuzz(unsigned long wanted)
 	}
 	/*
 	 * Limit locked memory. The limit must allow the rings that files and mappings keep, and be
-	 * less than the half gigabyte for which fuzz_branches.c expects ENOMEM.
+	 * less than half a gigabyte, the smallest ring for which fuzz_branches.c expects ENOMEM.
 	 */
 	if (setrlimit(RLIMIT_MEMLOCK, &limit) || setuid(65534))
 		fail("setuid: %s", strerror(errno));

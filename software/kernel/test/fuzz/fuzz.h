@@ -18,9 +18,9 @@
 #define PATTERN_CONTROL	0x5000
 
 /*
- * Number of files of the device that the program keeps open. Calls that aim at an outcome use the
- * first two files, and an open() that aims at an outcome replaces the last one. fds[FDS] is one
- * file more, whose card has gone.
+ * Number of files of the device that the program keeps open. Calls that aim at an outcome use files
+ * 0 and 1, and fds[FDS], which is one file more, whose card has gone. A successful open() that aims
+ * at an outcome replaces file FDS - 1.
  */
 #define FDS	4
 

@@ -266,9 +266,10 @@ static unsigned long share(const struct branch *branch)
 
 /*
  * Returns the rank of a branch, which is an outcome that the program must reach: the branch with
- * the lowest rank is tried next. The rank grows by 1 each time the branch is reached, and by 1 for
- * eight tries. So a branch that is hard to reach is tried more often, but does not keep the others
- * from being tried. A branch that is not possible in this run of the program has the highest rank.
+ * the lowest rank is tried next. The rank grows by share() each time the branch is reached, and by
+ * share() for eight tries. So a branch that is hard to reach is tried more often, but does not keep
+ * the others from being tried. A branch that is not possible in this run of the program has the
+ * highest rank.
  */
 static unsigned long rank(const struct branch *branch)
 {

@@ -169,7 +169,7 @@ void second_steers(void)
 /*
  * Unless the first file has c2h data already, run both directions for it through the loopback, and
  * wait for c2h data, WAIT_MS at most. Then set c2h's software count (buffers that the program is
- * done with) to 0, so that all its buffers count as unread data again.
+ * done with) to 0, so that buffers that were read count as unread again.
  */
 void has_data(void)
 {

@@ -14,7 +14,8 @@
  *   held ready DEV		poll() with and without the index page, and of another file's
  * 				direction; O_NONBLOCK beside a reader
  *   held sync DEV		fsync() sends an incomplete beat, and later data begins a new beat
- *   held epoll DEV		epoll that was added for h2c hears of c2h after EPOLL_CTL_MOD
+ *   held epoll DEV		epoll reports events of c2h after EPOLL_CTL_MOD, although the device
+ * 				was added for events of h2c only
  *   held reset DEV FILE	make FILE while both directions run, so that a test resets the card.
  * 				Calls must then fail with EIO, and DMA must work after the reset
  *   held user DEV		the interrupt of the user's logic, for a card whose logic raises one
@@ -278,8 +279,9 @@ static int stops(uint64_t runs)
 			turn(&stream);
 		compared += stream.c2h;
 		/*
-		 * Stop h2c first and wait 2 ms. c2h takes the data that is under way, and drops
-		 * data that comes after its stop. So no data of this run gets into the next one.
+		 * Stop h2c first and wait 2 ms, in which c2h takes data that is under way, as far
+		 * as the card has c2h buffers. The card drops the rest when c2h is stopped. So no
+		 * data of this run gets into the next one.
 		 */
 		need(!run_h2c(fd, 0, NULL), "stop of h2c");
 		usleep(2000);

@@ -24,8 +24,8 @@ extern const struct litepcie_status *status;
 extern struct litepcie_index *index_page;
 
 /*
- * The state of a stream of dwords that count up. The dwords are sent in h2c buffers of any length,
- * and must come back by c2h without a gap.
+ * The state of a stream of dwords that count up. The dwords are sent in h2c buffers of random
+ * lengths, and must come back by c2h without a gap.
  */
 struct stream {
 	/* dwords that were sent by h2c, and dwords that c2h has brought back */

@@ -121,8 +121,8 @@ static uint32_t events_within(int epoll, int ms)
  * added for events of h2c alone. After a change to c2h by EPOLL_CTL_MOD, epoll must report events
  * of c2h.
  *
- * Data comes back by c2h some time after the card is done with the h2c buffer, since the user's
- * logic is between the two directions. So the test gives epoll 5 s to report it.
+ * Data comes back by c2h some time after the card is done with the h2c buffer, so the test gives
+ * epoll 5 s to report it.
  */
 int changed_epoll(void)
 {

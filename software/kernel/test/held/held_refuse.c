@@ -41,9 +41,9 @@ static void refuse_numbers(void)
 
 /*
  * The call that starts a run of a direction decides the run's kind: DMA_WRITER and DMA_READER start
- * LitePCIe's loop, ADVANCE starts a held run, read() and write() start a stream. While the run goes
- * on, calls that belong to another kind of run are refused, and so are calls by which another file
- * would use or stop the direction.
+ * LitePCIe's loop, ADVANCE starts a held run, read() and write() start a stream. A held run refuses
+ * the start of the loop, read() and write(), and the loop refuses ADVANCE. The ADVANCE, read() and
+ * stop of a file that does not own the direction are refused, too.
  */
 static void refuse_mixing(const char *device)
 {

@@ -32,8 +32,9 @@ static struct dma_buf dmabuf = { &dmabuf_file };
 static bool gone;		/* true: the stand-in for litepcie_enter() fails */
 static unsigned int entered;	/* 1 between litepcie_enter() and litepcie_exit(), else 0 */
 /*
- * @reached: name of the stand-in that was called last; each stand-in gives its name to reach().
- * @inside: true if this stand-in was called between litepcie_enter() and litepcie_exit().
+ * @reached: argument of the last call of reach(), by which most stand-ins say that they were
+ * called; "nothing": no such stand-in was called since the ioctl() began.  @inside: true if reach()
+ * was then called between litepcie_enter() and litepcie_exit().
  */
 static const char *reached;
 static bool inside;

@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Defines what ioctl.c of the driver needs of the kernel and of card.h, for the test program ioctl,
- * which includes ioctl.c. Locks do nothing, as the program has one thread.
+ * Defines what the driver's ioctl.c needs of the kernel and of card.h, for the test program ioctl,
+ * which includes the driver's ioctl.c. Locks do nothing, as the program has one thread.
  */
 #ifndef IOCTL_H
 #define IOCTL_H

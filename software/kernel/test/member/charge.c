@@ -71,7 +71,8 @@ static void litepcies_rings_are_free(const char *device)
 
 /*
  * In each direction of a channel one ring with LitePCIe's number and size of buffers is free of
- * charge at a time. A second one is charged to the process that makes it, and to its user.
+ * charge at a time. A second one is charged to the process that makes it, and is included in the
+ * process's VmPin.
  */
 static void one_is_free(const char *device)
 {

@@ -11,7 +11,7 @@
  *   member part DEV START END	registers and pages together, for BAR0 from START to END
  *   member beside DEV		a second open file of a card in use neither reads the first file's
  * 				data nor changes its data and settings
- *   member leftovers DEV	an open file never finds data that an earlier open file left
+ *   member leftovers DEV	an open file finds no data that an earlier open file left
  *   member charge DEV		the memory of rings is limited and charged, whether a file, a
  * 				mapping or a dma-buf's descriptor keeps it
  *   member compat DEV		the calls of a 32-bit program

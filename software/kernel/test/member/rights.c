@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tries for each register and page of the card whether a member of the device node's group may
- * write to it.
+ * Tries for each register of BAR0, and for each page of BAR0 and BAR2, whether a member of the
+ * device node's group may write to it.
  */
 #include <sys/mman.h>
 
@@ -50,8 +50,8 @@ static uint64_t bar_of(int fd, unsigned int number, uint64_t *size)
 
 /*
  * Try to write 0 to each register of BAR0 from offset @start to @end, and print the registers that
- * may be written to. No other file may own a direction meanwhile, since a write could then fail
- * with EBUSY instead of EPERM.
+ * may be written to. No other file may own a direction meanwhile: a write could then fail with
+ * EBUSY, which ends the program.
  */
 static void try_registers(int fd, uint64_t start, uint64_t end)
 {

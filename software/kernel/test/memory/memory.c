@@ -8,7 +8,7 @@
  *   memory shapes DEV		loopback through rings in small and huge pages; every word compared
  *   memory refuse DEV		calls that must be refused, each with its error
  *   memory charge DEV		pinned memory is charged, RLIMIT_MEMLOCK limits it for a user, and
- * 				the charge ends
+ * 				the charge ends when the ring is released or its file closed
  *   memory leave DEV		fork(), munmap() and a process that dies, each while DMA runs
  *   memory hold DEV FILE	run DMA in own memory; make FILE; end when the card has gone
  *   memory away DEV FILE	as `memory hold`, but end while the card is being reset
@@ -76,9 +76,10 @@ char *memory(size_t bytes, int advice)
 }
 
 /*
- * Set up a ring in the program's own memory. The card interrupts at most twice in a round of the
- * ring. A simulated card fills a buffer faster than the program's machine handles an interrupt, so
- * with an interrupt for each buffer the program would have no time to run.
+ * Set up a ring in the program's own memory. In LitePCIe's loop, in which the card goes round the
+ * ring again and again, two of the ring's buffers ask for an interrupt. A simulated card fills a
+ * buffer faster than the program's machine handles an interrupt, so with an interrupt for each
+ * buffer the program would have no time to run.
  */
 int set_up(unsigned int way, char *place, unsigned int size, unsigned int count)
 {

@@ -53,8 +53,8 @@ static void leave_fork(char *h2c, char *c2h)
 }
 
 /*
- * After a process has unmapped its ring, the card still writes to the pages of the ring, and not to
- * the huge pages that the kernel allocates next.
+ * After a process has unmapped the memory of its c2h ring, the card still writes to the pages of
+ * the ring. It must not write to the huge pages that the kernel allocates next.
  */
 static void leave_munmap(char *h2c, char *c2h)
 {

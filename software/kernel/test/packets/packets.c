@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests packets of any length, through the loopback of the DMA, by LITEPCIE_IOCTL_ADVANCE and by
- * read() and write().
+ * Tests packets (LITEPCIE_IOCTL_PACKETS) through the loopback of the DMA, by LITEPCIE_IOCTL_ADVANCE
+ * and by read() and write().
  *
  *   packets held DEV COUNT SEED	at least COUNT packets of 1 byte to three c2h buffers, by
  * 					ADVANCE; their data and records are compared
@@ -230,9 +230,8 @@ static void fill(uint8_t *packet, uint32_t bytes)
 }
 
 /*
- * Send packets by ADVANCE, one to four at a time, and check them. At random moments, and at the
- * latest when more than four c2h buffers are free, all free c2h buffers are handed over to the
- * card.
+ * Send packets by ADVANCE, one to four at a time, and check them. Before that, all free c2h buffers
+ * are handed over to the card: always if they are more than four, and else at random.
  */
 static int held(unsigned int count)
 {

@@ -118,8 +118,7 @@ static void bring_page(int faults)
 /*
  * A second thread sleeps in write() of a packet, whose page is missing. Meanwhile fsync() of the
  * main thread must wait until a signal ends it. Then the main thread stops the run and starts a
- * held run (a run of ADVANCE). When the page has come, write() must fail with ECANCELED, and the
- * packet must not get into the held run.
+ * held run (a run of ADVANCE). When the page has come, write() must fail with ECANCELED.
  */
 int ended(void)
 {

@@ -68,8 +68,9 @@ static void fill_from(uint8_t *to, size_t at, size_t bytes)
 
 /*
  * Write pieces of @bytes each, from byte @at of the stream on, until no write() has found room for
- * 0.2 s or @most pieces are written. Of a piece that does not fit as a whole, write() takes a part.
- * Returns the offset in the stream at which the written bytes end.
+ * 0.2 s or @most pieces are written. With packets off, write() takes a part of a piece that does
+ * not fit as a whole, and the next piece begins after that part. Returns the offset in the stream
+ * at which the written bytes end.
  */
 static size_t write_pieces(size_t at, size_t bytes, unsigned int most)
 {
