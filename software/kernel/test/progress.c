@@ -283,8 +283,9 @@ static void a_held_run_goes_on(u32 id, u64 ahead)
 
 /*
  * The root port returns all ones for a read that it gives up, and for a read of a card that has
- * gone. The driver counts no buffer as done because of all ones, and the run goes on. With @ahead
- * near 2^32 all ones are a possible count, too.
+ * gone. The driver must count no buffer as done because of such a read, and the run must go on.
+ * With @ahead near 2^32 all ones are a possible count, too. There only one read in a row is given
+ * up, since the driver takes all ones from a second read for the count if the card answers.
  */
 static void all_ones_say_nothing(u32 id, u64 ahead)
 {

@@ -297,7 +297,7 @@ static int race(const char *device, long rounds)
 static unsigned long refusals;
 
 /*
- * Switch the fault injection of the kernel, which makes this task's requests for memory fail, off
+ * Switch the fault injection of the kernel, which lets requests for memory by this task fail, off
  * (@enough true) or on.
  */
 static void feed(bool enough)

@@ -8,8 +8,8 @@
  *
  * The kernel warns when a callback moves its own timer forward while that timer is queued, as an
  * interrupt may have queued it meanwhile. When the callback has ended, a direction that runs must
- * have its interrupt cause switched on or its timer queued, or the driver would never hear of
- * progress again. A direction that is stopped must have neither.
+ * have its interrupt cause switched on or its timer queued: otherwise neither an interrupt nor the
+ * timer would tell the driver of progress. A direction that is stopped must have neither.
  *
  * Exit status: 0 if every check holds, 1 if one fails (with a message on stderr).
  */
@@ -64,7 +64,7 @@ static bool behind;
 static unsigned int seen;
 /* true: the driver has asked the card for progress since it enabled the interrupt cause */
 static bool looked;
-static bool owed;	/* true: the driver has found progress and must still wake the waiters */
+static bool owed;	/* true: the driver has found progress and must still wake threads */
 
 void litepcie_timer_start(struct litepcie_way *way);
 void litepcie_timer_interrupt(struct litepcie_way *way);

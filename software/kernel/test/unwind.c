@@ -4,7 +4,7 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Makes calls of /dev/litepcieN in which the driver requests something of the kernel, such as
- * memory. In the test's build of the driver in faults/, each of these requests may be refused.
+ * memory. In the build of the driver with the files of faults/, such requests may be refused.
  *
  *   unwind all DEV		make the calls, also those of DEV-capture if it exists; print how
  *				many failed

@@ -5,7 +5,7 @@
  *
  * Includes those files of the driver that implement the capture's device node, and has stand-ins
  * for the kernel, for litepcie_enter() and for the driver's rings. node_card.c has the made-up card
- * and the stand-ins for the driver's other files. node_tests.c has the tests.
+ * and the stand-ins for the driver's other files.
  */
 #include "node_card.h"
 

@@ -128,8 +128,9 @@ void test_a_reset(void)
 }
 
 /*
- * After a sleep in which the card lost power, the next START must write the rules by which the card
- * sorts frames to the card again, without another call of the ioctl SORT.
+ * After a sleep in which the card lost power, the card has forgotten its rules for sorting frames
+ * into queues. The next START must write the rules to the card again, without another call of the
+ * ioctl SORT.
  */
 void test_a_power_cut(void)
 {

@@ -490,8 +490,8 @@ static void one_step(void)
 
 	/*
 	 * The weights of the steps add up to 100. While the card cannot be used, and the driver is
-	 * not unbound, about a sixth of the steps are replaced by the step that ends a reset or
-	 * sleep (98), so that the card is back soon.
+	 * not unbound, about a sixth of the steps are replaced by reset() (98), which lets the card
+	 * come back, or first begins a reset if the card has vanished.
 	 */
 	if (known.entry && !known.removed && !pick(6))
 		choice = 98;

@@ -106,7 +106,7 @@ void test_reading_ends_with_an_error(void)
 	node_close(filp);
 }
 
-/* When the card has gone, read() first returns what the card wrote, and then the error. */
+/* When the card has gone, read() first returns what the card wrote, and then fails with ENODEV. */
 void test_reading_ends_with_the_card(void)
 {
 	struct file *filp = reader(0);

@@ -387,9 +387,9 @@ static int64_t wake_all(const struct queue *queues, const int *events)
 }
 
 /*
- * The capture has one interrupt, which wakes the waiting threads of each queue once. If an
- * interrupt is lost, the driver's watchdog wakes these threads within a second. So most rounds must
- * take less than half a second.
+ * The capture has one interrupt for all its queues. When each queue has got a frame, the eventfd of
+ * each queue must be signalled once. If the interrupt is lost, the driver's watchdog signals the
+ * eventfds within a second. So most rounds must take less than half a second.
  */
 static int woken(void)
 {

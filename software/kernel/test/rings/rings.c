@@ -312,8 +312,8 @@ static void refused(int rc, int error, const char *what)
 }
 
 /*
- * Reads just beyond the end of BAR0 are refused. Reads of the last word and of the last page are
- * allowed.
+ * The last register of BAR0 can be read, and its last page can be mapped. A register or a page
+ * beyond the end of BAR0 is refused, and so is an address in the middle of a register.
  */
 static void refuse_bounds(void)
 {

@@ -4,14 +4,16 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Tests read() and write() in LitePCIe's loop, in which the card goes round the ring again and
- * again and does not wait for the program. read() must return whole buffers of the card, each once
- * and in order, and must count every buffer that it does not return. The made-up card writes more
- * buffers during each copy, as many as made.pace allows, so it often comes round to the buffers
- * that are being copied. A buffer's words all have the number of the buffer. A read() or write()
- * that waits must end when another thread ends the run, and must take no part in the next run.
+ * again and does not wait for the program. read() must return whole buffers of the card, in order
+ * and none twice, and must count the buffers that it skips. The made-up card writes more buffers
+ * during each copy of read(), at most made.pace, so it often comes round to the buffers that are
+ * being copied. A buffer's words all have the number of the buffer. A read() or write() that waits
+ * must end when another thread ends the run, and must take no part in the next run.
  *
- * usage: rw [random FIRST COUNT STEPS] (COUNT seeds from FIRST on, each with STEPS reads) Exit
- * status: 0 if every check holds, 1 if one fails (with a message on stderr) or the usage is wrong.
+ * usage: rw [random FIRST COUNT STEPS]	(COUNT seeds from FIRST on, each with STEPS reads)
+ *
+ * Exit status: 0 if every check holds, 1 if one fails (with a message on stderr) or the usage is
+ * wrong.
  */
 #include "rw.h"
 
@@ -62,7 +64,7 @@ static unsigned int below(unsigned int end)
 
 /* The made-up card ---------------------------------------------------------------------------- */
 
-/* Write the first @words of the next buffer. */
+/* Write the first @words words of the next buffer. */
 static void write_part(unsigned int words)
 {
 	uint32_t *buffer = memory[made.written % ring.geometry.count];

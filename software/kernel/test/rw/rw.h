@@ -3,9 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Defines what rw.c of the driver needs of the kernel and of card.h, for the test program rw, which
- * includes rw.c. The program has one thread. The made-up card goes on in the middle of each copy of
- * a buffer to the program.
+ * Defines what the driver's rw.c needs of the kernel and of card.h, for the test program rw, which
+ * includes the driver's rw.c. The program has one thread. The made-up card goes on in the middle of
+ * each copy of a buffer to the program.
  */
 #ifndef RW_H
 #define RW_H
@@ -92,9 +92,9 @@ extern struct made {
 	bool		interrupts;	/* true: an interrupt handler asks the card for progress */
 	u64	written;	/* number of buffers that the made-up card has written in this run */
 	u32	pace;		/* largest number of buffers that the card writes during a copy */
-	bool	stopped;	/* true: the run has ended, so the card's count stays */
+	bool	stopped;	/* true: the run has ended, so the driver's hw_count stays 0 */
 	bool	signal;		/* true: a signal is pending for the calling thread */
-	/* number of a read()'s copies after which another thread stops the run, or 0 */
+	/* number of copies of a read() after which another thread stops the run; 0: none does */
 	unsigned int	stops_after;
 	/* what other threads do while a call waits; NULL: nothing */
 	void	(*meanwhile)(void);

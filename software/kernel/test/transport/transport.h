@@ -109,7 +109,7 @@ static inline void lock_take(spinlock_t *lock)
 
 /*
  * Polls a register as the kernel's readl_poll_timeout() does, which reads once more after the time
- * limit. This function does not sleep: it only counts the time.
+ * limit. This macro does not sleep: it only counts the time.
  */
 #define poll_timeout(_read, _argument, _value, _condition, _sleep_us, _timeout_us)	\
 ({											\

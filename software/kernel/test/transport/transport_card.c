@@ -280,7 +280,10 @@ unsigned int requested(void)
 	return count;
 }
 
-/* Raise an interrupt cause: with MSI-X by the cause's own message, else by the one MSI message. */
+/*
+ * Raise an interrupt cause, if it is enabled: with MSI-X by the cause's own message, else by the
+ * one MSI message.
+ */
 void raise(unsigned int cause)
 {
 	if (!(card.enabled & BIT(cause)))

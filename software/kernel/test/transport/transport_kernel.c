@@ -119,8 +119,8 @@ void add_buffer(struct virtqueue *vq, u16 head)
 /* Stand-ins for the kernel's virtio devices --------------------------------------------------- */
 
 /*
- * Stands for the kernel's vring_transport_features(), which clears feature bit 38,
- * VIRTIO_F_NOTIFICATION_DATA, before Linux 6.4, and bit 40, VIRTIO_F_RING_RESET, in all kernels.
+ * Stands for vring_transport_features() of kernels before 6.4, which clears feature bits 38
+ * (VIRTIO_F_NOTIFICATION_DATA) and 40 (VIRTIO_F_RING_RESET).
  */
 void vring_transport_features(struct virtio_device *device)
 {

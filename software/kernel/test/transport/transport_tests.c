@@ -146,7 +146,7 @@ static void test_queues_that_cannot_be_made_leave_nothing(void)
 		need(!live_queues && !requested() && !card.enabled,
 		     "queues or interrupts are left");
 		need(way == 3 || strstr(said, "cannot be made"), "no sentence");
-		/* A virtio driver may delete its queues when find_vqs() has failed. */
+		/* The removal of the device calls del_vqs(), although find_vqs() has failed. */
 		litepcie_virtio_del(&card);
 	}
 }
