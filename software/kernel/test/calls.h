@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Defines functions that open a device node of the driver litepcie and make its ioctl() calls, for
- * the driver's test programs.
+ * Defines functions that open a device node of the driver litepcie and make some of its ioctl()
+ * calls, for the driver's test programs.
  */
 #ifndef CALLS_H
 #define CALLS_H

@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Makes calls that take the driver's locks, for the tests in sim/test. Each call must return, which
- * shows that none of these locks was left held.
+ * Makes calls that take the driver's locks, for the tests in sim/test. Each call must return: it
+ * would hang if a mutex that it takes, or card->live for writing, were still held.
  *
  *   locks DEV		make the calls in a child process. If DEV-capture exists, the capture's
  *			locks are tried, too

@@ -26,7 +26,7 @@
 #define BYTES		(256u << 10)	/* size in bytes of a ring in the program's own memory */
 #define RECORD		6u
 #define PATIENCE_MS	60000
-/* a cycle of the card's clock, in 1/256 of a cycle: the unit of the frame generator's period */
+/* one cycle of the card's clock, in the unit of the frame generator's period: 1/256 of a cycle */
 #define CYCLE		256u
 
 #define need(_true, ...)	do { if (!(_true)) fail(__VA_ARGS__); } while (0)

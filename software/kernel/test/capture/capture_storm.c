@@ -204,7 +204,7 @@ int storm(const char *device, unsigned long wanted, unsigned int seed)
 		fail("eventfd(), setrlimit() or setuid(): %s", strerror(errno));
 	for (unsigned int i = 0; i < FILES; i++)
 		open_file(&fds[i]);
-	/* The first file makes most calls, so that it often owns the queue of the capture. */
+	/* The first file makes most calls, so that it often owns queue 0 of the capture. */
 	for (unsigned long i = 0; i < wanted; i++)
 		step(&fds[pick(2) ? 0 : pick(FILES)]);
 	for (int call = 0; call < CALLS; call++)

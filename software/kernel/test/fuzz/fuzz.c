@@ -11,8 +11,8 @@
  *
  * After each eight random calls some calls aim at an outcome that was reached rarely so far. After
  * N calls the program makes only calls that aim at an outcome, up to about 2 * N calls in all,
- * until each outcome was reached N / 1000 times. The program prints how often each outcome was
- * reached.
+ * until each outcome that is possible with its arguments was reached N / 1000 times. The program
+ * prints how often each outcome was reached.
  *
  * GONE is the descriptor of an open file whose card was removed. RESET is the descriptor of the
  * card's file `reset` in sysfs. With these two arguments calls end in ENODEV and EIO as well.

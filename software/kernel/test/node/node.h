@@ -221,7 +221,7 @@ struct file_operations {
 #define kzalloc(_bytes, _gfp)		memory_take(_bytes)
 #define kfree(_pointer)			memory_give(_pointer)
 
-/* number of the driver's kzalloc() and get_zeroed_page() that are not freed */
+/* number of pieces of memory from the driver's kzalloc() and get_zeroed_page(), not freed yet */
 extern unsigned int allocated;
 
 void *memory_take(size_t bytes);

@@ -40,9 +40,9 @@ struct made_card {
 	u32	net, net_lost;
 	bool	snapshot;	/* true: the driver has asked for a snapshot of the counts */
 	bool	enabled;	/* true: the capture's interrupt cause is enabled */
-	bool	stuck;		/* true: the capture block never becomes idle */
+	bool	stuck;		/* true: the capture block does not become idle */
 	bool	gone;		/* true: the card has gone, and all registers read as all ones */
-	/* how many of the next reads of the capture block's status register return all ones */
+	/* number of the next reads of the capture block's status register that return all ones */
 	u32	given_up;
 	bool	deaf;		/* true: the made-up card's interrupts are lost */
 	bool	slow;		/* true: interrupts of the card wait until a test calls deliver() */

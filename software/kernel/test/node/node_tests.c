@@ -6,7 +6,7 @@
  * Tests those files of the driver that implement the capture's device node, on the card with four
  * queues that node_card.c makes up. The tests show that a queue belongs to one file, that each
  * register of a queue is written for that queue, that rules and spread (the table of queues) are
- * written to the card at each start, and that waiting threads are woken once. node_leave.c has the
+ * written to the card at a start, and that waiting threads are woken once. node_leave.c has the
  * tests in which files are closed or the card is removed, and node_read.c those of read().
  *
  * With the arguments `random SEED COUNT STEPS` the program runs COUNT random sequences instead, see

@@ -30,7 +30,7 @@
 #define BYTES		(256u << 10)	/* size in bytes of a queue's ring */
 #define RECORD		6u
 #define SIZE		64u
-/* a cycle of the card's clock, in 1/256 of a cycle: the unit of the frame generator's period */
+/* one cycle of the card's clock, in the unit of the frame generator's period: 1/256 of a cycle */
 #define CYCLE		256u
 #define PATIENCE_MS	60000
 #define ROUNDS		10u

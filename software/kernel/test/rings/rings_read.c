@@ -18,8 +18,8 @@
 #include "rings.h"
 
 /*
- * size in bytes of a buffer. The card takes longer to write a buffer of this size than the
- * processor takes for an interrupt, so a buffer that is read too early still has older data. The
+ * size in bytes of a buffer. Buffers are so large that the card takes longer to write one than the
+ * processor takes for an interrupt: a buffer that is read too early then still has older data. The
  * h2c and the c2h ring differ in their number of buffers, so that the older data is that of another
  * h2c buffer.
  */

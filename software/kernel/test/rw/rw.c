@@ -187,7 +187,11 @@ static ssize_t read_some(unsigned int buffers)
 	return bytes;
 }
 
-/* Check the buffers of a read(). Returns the number of the buffer that should come next. */
+/*
+ * Check the @bytes bytes that read() has returned: they must be whole buffers, in order, from
+ * number @next on, and each buffer that is missing must be counted as lost. Returns the number of
+ * the buffer that should come next.
+ */
 static u64 check(u64 next, ssize_t bytes, u64 lost_before)
 {
 	u64 lost = way->lost - lost_before;
