@@ -16,9 +16,9 @@
  *   stress share DEV N		processes that read and write one open file at once, N buffers each
  *   stress race DEV N		six threads that open the device, start, read or write, and close,
  * 				at random, N times each
- *   stress starve DEV N		use DEV N times while fault injection takes memory away; end with 1
- * 				if no call has failed for want of memory
- *   stress poke RES OFFSET FILE	write FILE to the BAR whose file in sysfs is RES, from OFFSET on
+ *   stress starve DEV N		use DEV N times while fault injection takes memory away; end
+ * 				with 1 if no call has failed for want of memory
+ *   stress poke RES OFFSET FILE	write FILE to the BAR whose file in sysfs is RES, at OFFSET
  *
  * Exit status: 0 if every check holds, 1 if one fails (with a message on stderr), 2 wrong usage.
  */
