@@ -92,7 +92,8 @@ extern struct made {
 	bool		interrupts;	/* true: an interrupt handler asks the card for progress */
 	u64	written;	/* number of buffers that the made-up card has written in this run */
 	u32	pace;		/* largest number of buffers that the card writes during a copy */
-	bool	stopped;	/* true: the run has ended, so the driver's hw_count stays 0 */
+	/* true: the run has ended, so litepcie_dma_progress() leaves hw_count as it is */
+	bool	stopped;
 	bool	signal;		/* true: a signal is pending for the calling thread */
 	/* number of copies of a read() after which another thread stops the run; 0: none does */
 	unsigned int	stops_after;
