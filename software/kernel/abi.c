@@ -41,7 +41,7 @@ static_assert(sizeof(struct litepcie_bar) == 32);
 static_assert(sizeof(struct litepcie_export) == 16);
 static_assert(sizeof(struct litepcie_features) == 64);
 
-/* sizes of the arguments of the ioctl() calls of the capture's device node */
+/* sizes of the arguments, and their parts, of the ioctl() calls of the capture's device node */
 static_assert(sizeof(struct litepcie_capture_ring) == 48);
 static_assert(sizeof(struct litepcie_capture_start) == 48);
 static_assert(sizeof(struct litepcie_capture_stop) == 32);

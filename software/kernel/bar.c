@@ -89,9 +89,10 @@ static const struct vm_operations_struct bar_vm_ops = {
 
 /*
  * mmap() of a BAR from byte @offset on.  Returns -EINVAL if the mapping is private or goes beyond
- * the BAR, or -ENODEV if the BAR cannot be mapped.  A process without CAP_SYS_RAWIO may write only
- * where litepcie_right() allows it.  Elsewhere its writable mapping fails with -EPERM, and its
- * mapping for reading cannot be made writable later.
+ * the BAR, or -ENODEV if the BAR cannot be mapped.  A mapping of a process without CAP_SYS_RAWIO
+ * may be writable only if litepcie_right() returns LITEPCIE_RIGHT_WRITE for all of its bytes.
+ * Otherwise a writable mapping fails with -EPERM, and a mapping for reading cannot be made writable
+ * later.
  */
 int litepcie_bar_mmap(struct litepcie *card, unsigned int bar, u64 offset,
 		      struct vm_area_struct *vma)

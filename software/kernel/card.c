@@ -106,7 +106,7 @@ void litepcie_set_state(struct litepcie *card, enum litepcie_state state)
 /*
  * Mark the card as lost, and wake all threads that wait for the card.  Calls of open files that
  * need the card fail with -ENODEV from then on, until revive() finds the card usable after a later
- * reset.  The caller must not hold wait.lock of a direction or of a capture's queue.
+ * reset or sleep.  The caller must not hold wait.lock of a direction or of a capture's queue.
  */
 void litepcie_lose(struct litepcie *card)
 {

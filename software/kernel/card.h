@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Declares a card and the functions that act on all of it, and the order of the driver's locks.
+ * Declares a card with its functions, and the order of the driver's locks.
  * dma/channel.h declares channels and their directions, and file/file.h the open files of a
  * channel's device node.
  *
@@ -19,13 +19,14 @@
  * The driver takes its locks in this order, outermost first.  A copy from or to user memory may
  * take mmap_lock, so no such copy is made with a lock held that stands below mmap_lock in the list:
  *   way->io		protects the way's stream; held while read() and write() copy, and in a
- *			stream also while they, fsync() and close() wait
+ *			stream also while read(), write(), fsync() and close() wait
  *   (mmap_lock)	the kernel's lock of a process's address space
  *   card->live		held for reading between litepcie_enter() and litepcie_exit()
- *   way->mutex		protects owner, ring, start and stop; h2c's before c2h's
+ *   way->mutex		protects owner, ring, start and stop of a way; of a channel's two mutexes,
+ *			that of h2c is taken first
  *   card->master_lock	protects the mask of parts that did not stop, and the bus master bit where
  *			litepcie_master_off() and litepcie_master_on() change it
- *   notices.lock	protects the register that switches the card's status lines and records on
+ *   notices.lock	protects the register that switches a channel's status lines and records on
  *			(see notices.c)
  *   way->wait.lock	protects the counts and the state of a way
  *   chan->pollers.lock	protects the queue of threads that wait in poll()
@@ -33,7 +34,7 @@
  *   card->irq_lock	protects which interrupt causes are enabled
  * No lock of this list is taken while card->files_lock or ring->lock is held.  The file
  * capture/capture.h lists the capture's locks.  While the lock of a struct litepcie_vdev
- * (virtio/virtio_device.h) is held, no other lock is taken.
+ * (virtio/virtio_device.h) is held, no other lock of the driver is taken.
  */
 #ifndef LITEPCIE_CARD_H
 #define LITEPCIE_CARD_H
@@ -164,11 +165,11 @@ struct litepcie {
 	void __iomem		*irq_enable, *irq_clear, *irq_vector;
 	bool			msix;		/* true if the gateware can send MSI-X messages */
 	/*
-	 * number of interrupt vectors, from vector 0 on, among which are all that irq.c has
-	 * requested, see free_messages()
+	 * the interrupt vectors that irq.c has requested all have numbers below this one, see
+	 * free_messages()
 	 */
 	unsigned int		messages;
-	/* direction to which each interrupt cause belongs; NULL: to none */
+	/* direction to which each interrupt cause belongs; NULL: to no direction */
 	struct litepcie_way	*cause[LITEPCIE_CAUSES_MAX];
 	struct litepcie_user	user;
 	struct litepcie_capture	*capture;	/* NULL: the card has no capture block */
@@ -208,8 +209,8 @@ struct litepcie {
 };
 
 /*
- * Returns DMA direction (way) number @n of the card, or NULL if it has fewer.  0 and 1 are h2c and
- * c2h of channel 0, 2 and 3 those of channel 1, and so on.
+ * Returns DMA direction (way) number @n of the card, or NULL if the card has no such direction.
+ * Numbers 0 and 1 are h2c and c2h of channel 0, 2 and 3 those of channel 1, and so on.
  */
 static inline struct litepcie_way *litepcie_nth_way(struct litepcie *card, unsigned int n)
 {
@@ -243,10 +244,10 @@ bool litepcie_block_is_known(const struct litepcie_block *block, unsigned int la
 u32 litepcie_parameter(const struct litepcie_block *block, unsigned int n);
 u64 litepcie_cycles(struct litepcie *card, u32 microseconds);
 
-/* Functions of rights.c: the registers and pages that a file without CAP_SYS_RAWIO may write to */
+/* Functions of rights.c: registers and pages that a process without CAP_SYS_RAWIO may write to */
 enum litepcie_right {
 	LITEPCIE_RIGHT_NONE,
-	/* the file may write the register, but only through litepcie_owner_steer() */
+	/* the process may write the register, but only through litepcie_owner_steer() */
 	LITEPCIE_RIGHT_STEER,
 	LITEPCIE_RIGHT_WRITE
 };

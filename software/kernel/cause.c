@@ -3,9 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Enables and disables the card's interrupt causes, for the files that have a cause: dma/timer.c
- * has that of a direction, user.c that of the user's logic, capture/capture.c that of the capture
- * and virtio/virtio.c those of virtio devices.  irq.c has the interrupt handlers.
+ * Enables and disables single interrupt causes of the card.  irq.c has the interrupt handlers, and
+ * disables all causes at once.
  */
 
 #include "card.h"

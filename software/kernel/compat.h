@@ -40,9 +40,10 @@ static inline void vm_flags_clear(struct vm_area_struct *vma, vm_flags_t flags)
 
 /*
  * Returns true if dma_sync_*() must be called before the processor sees the device's writes, or the
- * device sees the processor's.  Before 6.10 dma_need_sync() returns true for every device behind an
- * IOMMU.  The IOMMU's DMA code bounces only parts of pages, and rings are whole pages.  So behind
- * an IOMMU only a device that is not cache-coherent needs the calls.
+ * device sees the processor's.  Before Linux 6.10 dma_need_sync() returns true for a device whose
+ * addresses an IOMMU translates.  The IOMMU's DMA code bounces only parts of pages, and rings are
+ * whole pages.  So a device whose addresses are translated needs the calls only if it is not
+ * cache-coherent.
  */
 static inline bool litepcie_needs_sync(struct device *dev, dma_addr_t dma)
 {

@@ -32,8 +32,7 @@ static bool is_captures(const struct litepcie *card, u32 cause)
  * an earlier message may have cleared such a cause, but loaded the count before the card's write of
  * the count had arrived.
  *
- * The function is not inlined, so that the handler is shorter.  While only one cause is enabled,
- * and that is not a virtio device's, the handler does not call this function.
+ * The function is not inlined, so that the handler, which often does not call it, is shorter.
  */
 static noinline void poll_memory(struct litepcie *card, int irq, u32 causes, u32 others)
 {
@@ -50,8 +49,8 @@ static noinline void poll_memory(struct litepcie *card, int irq, u32 causes, u32
 
 /*
  * Signal the eventfd of the user's logic, once the clearing of its cause has arrived at the card.
- * If the logic raises its interrupt before the cause is cleared, no further message is sent, and
- * this signal serves that interrupt, too.  A later interrupt has a message of its own.
+ * If the logic raises its interrupt again before that, the cause is cleared for that interrupt,
+ * too, and this signal serves both.  A later interrupt sets the cause again.
  */
 static void settled_user_interrupt(struct litepcie *card)
 {

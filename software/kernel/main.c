@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Loads and unloads litepcie, the driver of Lanebox cards, which has the ABI of LitePCIe's driver.
+ * Loads and unloads litepcie, the driver of Lanebox cards.
  */
 
 #include <linux/module.h>

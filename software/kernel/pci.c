@@ -145,8 +145,9 @@ static int add_nodes(struct litepcie *card)
 
 /*
  * Stop all of the card except its virtio devices, which their driver must have stopped before.
- * When this function returns, litepcie_enter() fails, no direction runs, no interrupt handler runs
- * and the card makes no request.  The runs of directions and of the capture end with @error.
+ * When this function returns, litepcie_enter() fails, no direction runs, no interrupt handler runs,
+ * and the card makes no request unless it is lost: the hardware of a lost card is not stopped.  The
+ * runs of directions and of the capture end with @error.
  */
 static void quiesce(struct litepcie *card, enum litepcie_state state, int error)
 {
@@ -267,10 +268,10 @@ static int set_dma_mask(struct litepcie *card)
 }
 
 /*
- * Set up the card's interrupt moderation, and the memory for the status lines and records of its
- * channels and for the status page of its capture.  That memory is mapped for the card, so the DMA
- * mask must be set before this call.  A channel whose memory cannot be mapped works without status
- * lines and records.  If the capture's status page cannot be mapped, nothing can be captured.
+ * Find the registers of the card's interrupt moderation.  Map the memory of the channels' status
+ * lines and records, and the capture's status page, for the card, for which the DMA mask must be
+ * set before this call.  A channel whose memory cannot be mapped works without status lines and
+ * records.  If the capture's status page cannot be mapped, nothing can be captured.
  */
 static int map_notices(struct litepcie *card)
 {

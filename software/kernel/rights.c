@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Lists the registers and memories that a file without CAP_SYS_RAWIO may write to, by the block
+ * Lists the registers and memories that a process without CAP_SYS_RAWIO may write to, by the block
  * types of the capability table.
  *
  * A write to any other place is refused.  That includes blocks whose type or version this driver
@@ -16,19 +16,19 @@
 
 #include "card.h"
 
-/* value of @parameter in struct right: every register of the block may be written to */
+/* value of @parameter in struct right: all of the block may be written to */
 #define ALL		0xff
 
 struct right {
 	u16	type;
 	/*
 	 * number of the block's parameter that has the offset of the register that may be written
-	 * to; ALL: all registers of the block may be written to
+	 * to; ALL: all of the block may be written to
 	 */
 	u8	parameter;
 	/*
-	 * true: bits of the register act on a direction, and no other file may change these bits
-	 * while a file owns the direction
+	 * true: bits of the register act on a direction, and the right does not allow a change of
+	 * these bits while another file owns that direction
 	 */
 	bool	steers;
 };
@@ -63,7 +63,7 @@ static struct span place_of(const struct litepcie_block *block)
 	return (struct span){ block->offset, (u64)block->offset + block->size };
 }
 
-/* Returns the part of the block that @right lets a file write to; empty if there is none. */
+/* Returns the part of the block to which @right allows writes; empty if there is none. */
 static struct span allowed_in(const struct litepcie_block *block, const struct right *right)
 {
 	struct span range = place_of(block);
@@ -72,8 +72,8 @@ static struct span allowed_in(const struct litepcie_block *block, const struct r
 	if (right->parameter == ALL)
 		return range;
 	/*
-	 * If the entry lacks the parameter, litepcie_parameter() would return 0, which is not the
-	 * register's offset.
+	 * If the block's capability entry lacks the parameter, litepcie_parameter() would return 0,
+	 * which is not the register's offset.
 	 */
 	if (right->parameter >= block->parameters)
 		return (struct span){ };
@@ -84,8 +84,8 @@ static struct span allowed_in(const struct litepcie_block *block, const struct r
 }
 
 /*
- * Returns the right by which the bytes from @from up to, not including, @to may be written to,
- * which lie in the block, or NULL if there is none.  A block may have several rights, each to a
+ * The bytes from @from up to, not including, @to lie in the block.  Returns the right by which they
+ * may be written to, or NULL if there is none.  A block may have several rights, each to a
  * register.  A block of another version than the driver was written for has none.
  */
 static const struct right *right_to(const struct litepcie_block *block, u64 from, u64 to)

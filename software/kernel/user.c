@@ -34,14 +34,14 @@ int litepcie_user_init(struct litepcie *card)
 }
 
 /*
- * Signal the eventfd for an interrupt of the user's logic.  With MSI the interrupt handler has
- * cleared the cause before this call.
+ * Signal the eventfd, if one is set, for an interrupt of the user's logic.  With MSI the interrupt
+ * handler has cleared the cause before this call.
  */
 void litepcie_user_interrupt(struct litepcie *card)
 {
 	struct litepcie_user *user = &card->user;
 
-	/* spin_lock() is enough, since interrupts are off in every interrupt handler */
+	/* spin_lock() is enough, since an interrupt handler calls this function */
 	spin_lock(&user->lock);
 	if (user->event)
 		litepcie_eventfd_signal(user->event);
@@ -49,10 +49,10 @@ void litepcie_user_interrupt(struct litepcie *card)
 }
 
 /*
- * Exchange *@event and the card's eventfd.  If @live is true, litepcie_enter() has succeeded, and
- * the interrupt's cause is enabled if the card has an eventfd after the exchange, and disabled
- * otherwise.  user->lock is held meanwhile, so that the cause fits the eventfd after concurrent
- * calls, too.  Returns -EBUSY if another file has set the card's eventfd.
+ * Exchange *@event and the eventfd of the user's logic.  If @live is true, litepcie_enter() has
+ * succeeded, and the interrupt's cause is enabled if the logic has an eventfd after the exchange,
+ * and disabled otherwise.  user->lock is held meanwhile, so that the cause fits the eventfd after
+ * concurrent calls, too.  Returns -EBUSY if another file has set the logic's eventfd.
  */
 static int swap_event(struct litepcie_file *file, struct eventfd_ctx **event, bool live)
 {

@@ -119,10 +119,9 @@ static bool is_at_rest(struct litepcie_capture *capture, u32 status, u64 *sum)
 
 /*
  * Stop the capture block, whatever its state.  @control is the value of the block's control
- * register while the block writes out the frames that it has.  When this function returns, the card
- * writes no more frames.  After a return of 0 it no longer uses the rules of
- * LITEPCIE_IOCTL_CAPTURE_SORT, either.  Returns:
- *   0		the block has stopped
+ * register while the block writes out the frames that it has.  Returns:
+ *   0		the block has stopped, and no longer uses the rules of
+ *		LITEPCIE_IOCTL_CAPTURE_SORT
  *   -EIO	the block has not stopped, so bus mastering has been switched off
  *   -ENODEV	the card is lost
  */
@@ -227,8 +226,8 @@ int litepcie_capture_finish(struct litepcie_capture *capture, int error, bool li
  * End a queue's part of the run, which goes on for the other queues.  The card ends the queue's
  * MBUF (one of the equal parts of its ring), and *@end gets the position at the end of that MBUF.
  * If the queue takes no part in the run, *@end gets the queue's position.  The ring must stay until
- * the run ends, since the card goes on to write to the ring, up to the limit.  Returns 0, -ENODEV
- * if the card is lost, or -EIO if the card does not end the MBUF.
+ * the run ends, since the card may go on to write to the ring.  Returns 0, -ENODEV if the card is
+ * lost, or -EIO if the card does not end the MBUF.
  */
 int litepcie_capture_part(struct litepcie_capture_queue *queue, u64 *end)
 {

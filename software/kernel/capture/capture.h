@@ -55,7 +55,7 @@ struct litepcie_capture_queue {
 	u32				flags;
 	u64				first;
 	/*
-	 * error (-errno) that ended the queue's last run; 0: none, or STOP has cleared it; may be
+	 * error (-errno) that ended the queue's last run; 0: none, or it was cleared since; may be
 	 * read without a lock
 	 */
 	int				error;
@@ -107,7 +107,7 @@ struct litepcie_capture {
 	struct litepcie_capture_status	*status;
 	dma_addr_t			status_dma;
 	bool				able;
-	/* lets one ring of read() at a time not count as anybody's locked memory, see charge.c */
+	/* exempts one ring of read() at a time from being charged as locked memory, see charge.c */
 	struct litepcie_allowance	*allowance;
 	spinlock_t			select_lock;	/* see the locks at the head of this file */
 

@@ -35,10 +35,7 @@ void litepcie_queue_tell(struct litepcie_capture_queue *queue, bool ended)
 	queue->wake = U64_MAX;
 }
 
-/*
- * Wake the threads that wait for the queue, since its run has ended, it has lost its owner, WAKE
- * was called while the queue is stopped, or the card's state has changed.
- */
+/* Wake the threads that wait for the queue, whatever position they wait for. */
 void litepcie_queue_news(struct litepcie_capture_queue *queue)
 {
 	unsigned long flags;
@@ -48,10 +45,7 @@ void litepcie_queue_news(struct litepcie_capture_queue *queue)
 	spin_unlock_irqrestore(&queue->wait.lock, flags);
 }
 
-/*
- * Wake the threads that wait for any queue of the capture, since the run of all queues has ended or
- * the card's state has changed.
- */
+/* Wake the threads that wait for any queue of the capture, whatever position they wait for. */
 void litepcie_capture_news(struct litepcie_capture *capture)
 {
 	struct litepcie_capture_queue *queue;
@@ -69,7 +63,7 @@ void litepcie_capture_interrupt(struct litepcie *card)
 {
 	struct litepcie_capture_queue *queue;
 
-	/* spin_lock() is enough, since interrupts are off in every interrupt handler */
+	/* spin_lock() is enough, since an interrupt handler calls this function */
 	for (queue = card->capture->queue; queue; queue = litepcie_queue_after(queue)) {
 		spin_lock(&queue->wait.lock);
 		litepcie_queue_tell(queue, false);

@@ -306,8 +306,8 @@ void litepcie_capture_put(struct litepcie *card)
 
 /*
  * Map the status page for the card.  The DMA mask must be set before this call.  If the page cannot
- * be mapped, the card needs bounce buffers or the host is big-endian, nothing can be captured, and
- * LITEPCIE_IOCTL_CAPTURE_RING and read() fail with -EOPNOTSUPP.
+ * be mapped, if the card needs bounce buffers, or if the host is big-endian, nothing can be
+ * captured: LITEPCIE_IOCTL_CAPTURE_RING and read() fail with -EOPNOTSUPP.
  */
 void litepcie_capture_map(struct litepcie *card)
 {

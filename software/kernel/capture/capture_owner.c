@@ -328,7 +328,8 @@ static int end_run(struct litepcie_capture_queue *queue, bool live, bool patient
 /*
  * LITEPCIE_IOCTL_CAPTURE_STOP: end the queue's run and clear its error.  If no file has the queue,
  * nothing is done.  Returns 0, -EINVAL if a field of @stop is not 0, -EBUSY if another file has the
- * queue, or -EIO or -ENODEV if the card does not stop.
+ * queue, -ENODEV if the card is lost, or -EIO if the card does not end the run (queue 0) or the
+ * queue's MBUF (another queue).
  */
 int litepcie_capture_stop_file(struct litepcie_capture_file *file,
 			       struct litepcie_capture_stop *stop)
@@ -424,9 +425,9 @@ static void forget_owner(struct litepcie_capture_queue *queue, bool stopped)
 /*
  * For a file that is being closed: if the file has a queue, take the queue from the file.  For
  * queue 0 the run of all queues ends.  The run of another queue goes on.  No program gives room in
- * that queue's ring back to the card any more, and no frame may wait for such room.  So the queue
- * gets a limit without end: the card writes over the ring's old data, and the ring stays until the
- * run ends.
+ * that queue's ring back to the card any more, and frames must not wait for such room for ever.  So
+ * the queue gets a limit without end: the card writes over the ring's old data, and the ring stays
+ * until the run ends.
  */
 void litepcie_capture_leave(struct litepcie_capture_file *file)
 {

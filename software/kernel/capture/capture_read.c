@@ -7,8 +7,8 @@
  * (LITEPCIE_CAPTURE_HEADER_BYTES), and then the pcapng blocks that the card writes to a ring of the
  * driver's.  So `cat /dev/litepcie0-capture | wireshark -k -i -` shows the frames.
  *
- * read() returns no byte beyond the position in the status line, since the ring's memory there
- * holds older data.
+ * read() returns no byte beyond the position in the status line, since the card may not have
+ * written the ring's memory there.
  */
 
 #include <linux/slab.h>

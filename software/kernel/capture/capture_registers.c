@@ -5,10 +5,10 @@
  *
  * Reads and writes the registers of the capture block.
  *
- * Some registers belong to the queue whose number is in the register `select`.  The functions whose
- * names begin with litepcie_queue_ read and write these registers.  Each of these functions first
- * writes its queue's number to `select`, if the card has the block CAPTURE_QUEUES, and holds
- * select_lock until its last access.
+ * Some registers belong to the queue whose number is in the register `select`.  The functions of
+ * this file whose names begin with litepcie_queue_ read and write these registers.  Each of these
+ * functions first writes its queue's number to `select`, if the card has the block CAPTURE_QUEUES,
+ * and holds select_lock until its last access.
  */
 
 #include <linux/delay.h>

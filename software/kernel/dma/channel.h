@@ -58,7 +58,8 @@ struct litepcie_held {
 	u64	position;
 	/*
 	 * ring: descriptor n (from 0) has entry (n & @mask), which is the number of bytes in the
-	 * run's descriptors 0 to n together, counted like @bytes
+	 * run's descriptors 0 to n together, counted like @bytes, but with the true length of an
+	 * incomplete beat at the end of descriptor n itself
 	 */
 	u64	*end;
 	u64	mask;		/* number of entries of @end, a power of two, minus 1 */
@@ -129,13 +130,13 @@ struct litepcie_way {
 
 	/*
 	 * lock: protects @stream, and the bytes of the ring that the next read() or write() copies.
-	 * In a stream, read(), write(), fsync() and the work @flusher hold the lock also while they
-	 * copy and wait, and the last close() holds it while it waits for the card.  So the bytes
-	 * of two calls are not mixed, and no new stream starts while a call copies bytes of the
-	 * last one.  In LitePCIe's loop (LITEPCIE_RUN_LOOP), in which the card never waits, a
-	 * read() or write() holds the lock only while it copies buffers, the first of which is
-	 * number @sw_count.  A call that finds that another file owns the direction does not wait
-	 * for the lock.
+	 * In a stream, read() and write() hold the lock while they copy and wait, fsync() and the
+	 * last close() while they wait for the card, and the work @flusher while it hands bytes
+	 * over to the card.  So the bytes of two calls are not mixed, and no new stream starts
+	 * while a call copies bytes of the last one.  In LitePCIe's loop (LITEPCIE_RUN_LOOP), in
+	 * which the card never waits, a read() or write() holds the lock only while it copies
+	 * buffers, the first of which is number @sw_count.  A call that finds that another file
+	 * owns the direction does not wait for the lock.
 	 */
 	struct mutex		io;
 	/*
@@ -151,8 +152,8 @@ struct litepcie_way {
 	/* the direction's ring, mapped for the card until the card is unbound; NULL: none */
 	struct litepcie_ring	*ring;
 	/*
-	 * lets one ring of 256 buffers of 8 KiB at a time not count as anybody's locked memory, see
-	 * charge.c
+	 * exempts one ring of 256 buffers of 8 KiB at a time from being charged as locked memory,
+	 * see charge.c
 	 */
 	struct litepcie_allowance *allowance;
 	struct litepcie_ends	ends;	/* packet settings of the present run, or of the last one */
@@ -178,8 +179,8 @@ struct litepcie_way {
 	unsigned int		generation;
 	/*
 	 * of the present or last run: @count: number of buffers in its ring; @mode: how the driver
-	 * learns of progress, a LITEPCIE_MODE_ value; @interval_us: timer period.  Mode and period
-	 * of a stream may differ from those of its ring, see set_run().
+	 * learns of progress, a LITEPCIE_MODE_ value; @interval_us: timer period in us.  Mode and
+	 * period of a stream may differ from those of its ring, see set_run().
 	 */
 	u32			count, mode, interval_us;
 	/*
@@ -226,7 +227,10 @@ struct litepcie_way {
 
 	/* asks the card for progress in adaptive and poll mode, see timer.c */
 	struct hrtimer		timer;
-	/* h2c: sends the last bytes of a stream after the flush time, if they are no whole beat */
+	/*
+	 * h2c: sends the last bytes of a stream after the flush time, if they are less than a beat
+	 * (LITEPCIE_BEAT_BYTES)
+	 */
 	struct delayed_work	flusher;
 	/* asks the card once a second while the direction runs, and finds lost interrupts */
 	struct delayed_work	watchdog;

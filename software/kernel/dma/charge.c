@@ -8,8 +8,8 @@
  * Rings cannot be swapped, so their memory is charged as io_uring and RDMA charge theirs, except
  * for rings that have an allowance.  VmPin in /proc/PID/status includes the memory charged to the
  * process.  A process without CAP_IPC_LOCK gets no ring for which the charge to its user, or to the
- * process itself, would exceed its RLIMIT_MEMLOCK.  The user is charged as long as the memory
- * exists, so a process cannot evade the limit by passing its descriptors on and exiting.
+ * process itself, would exceed its RLIMIT_MEMLOCK.  The user is charged as long as the ring exists,
+ * so a process cannot evade the limit by passing its descriptors on and exiting.
  */
 
 #define pr_fmt(fmt)	KBUILD_MODNAME ": " fmt

@@ -3,8 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Declares the accounting of ring memory: the process and the user that are charged for it within
- * RLIMIT_MEMLOCK.
+ * Declares the accounting of ring memory, which is charged to a process and its user.
  */
 #ifndef LITEPCIE_CHARGE_H
 #define LITEPCIE_CHARGE_H

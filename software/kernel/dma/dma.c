@@ -116,9 +116,8 @@ static bool is_at_rest(struct litepcie_way *way, u32 value)
 }
 
 /*
- * Stop the direction, whatever its state, and empty its descriptor table.  The direction makes no
- * request when this function returns.  Returns:
- *   0		the direction has stopped
+ * Stop the direction, whatever its state, and then empty its descriptor table.  Returns:
+ *   0		the direction has stopped, and makes no request
  *   -EIO	the direction has not stopped, so bus mastering has been switched off
  *   -ENODEV	the card is lost
  */
@@ -287,7 +286,7 @@ static void set_run(struct litepcie_way *way, u32 run, int error)
 
 /*
  * Stop the direction.  Returns 0 if it was stopped already, else what litepcie_dma_halt() returns.
- * After an error, too, the direction counts as stopped and makes no request.
+ * After an error, too, the direction counts as stopped.
  */
 int litepcie_dma_stop(struct litepcie_way *way)
 {
@@ -307,10 +306,10 @@ int litepcie_dma_stop(struct litepcie_way *way)
 }
 
 /*
- * Set the run's packet settings, way->ends.  In a held run or a stream these are the owner's
- * settings of LITEPCIE_IOCTL_PACKETS, and if notices.able is set, the direction's status line and
- * (c2h) records are switched on.  In LitePCIe's loop, in which the card never waits for the driver,
- * packets are off, and neither status lines nor records are used.
+ * Set the run's packet settings, way->ends, by the owner's settings of LITEPCIE_IOCTL_PACKETS.  In
+ * a held run or a stream the direction's status line and (c2h) records are switched on, if
+ * notices.able is set.  In LitePCIe's loop, in which the card never waits for the driver, packets
+ * are off, and neither status lines nor records are used.
  */
 static void begin_notices(struct litepcie_way *way, u32 run)
 {

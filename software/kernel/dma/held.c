@@ -15,8 +15,8 @@
 #include "trace.h"
 
 /*
- * Returns the number of bytes in the first @count descriptors of the run, counted like held.bytes.
- * @count must be at least hw_count, since the entries of older descriptors may have been
+ * Returns the number of bytes in the first @count descriptors of the run, as the ring held.end has
+ * it.  @count must be at least hw_count, since the entries of older descriptors may have been
  * overwritten.
  */
 static u64 end_of(const struct litepcie_way *way, u64 count)

@@ -7,8 +7,8 @@
  *
  * Pinned pages are neither moved nor reused until they are unpinned, whatever happens to the
  * mapping and the process.  So the card does not write to pages that have got another use.  Only
- * private anonymous memory and hugetlbfs are accepted: pages of another file may be written back or
- * truncated while the card writes to them.
+ * anonymous pages, as private mappings have them, and pages of hugetlbfs are accepted: pages of
+ * another file may be written back or truncated while the card writes to them.
  */
 
 #define pr_fmt(fmt)	KBUILD_MODNAME ": " fmt
@@ -62,8 +62,8 @@ unpin:
 }
 
 /*
- * Returns -EOPNOTSUPP if a page is neither private anonymous memory nor of hugetlbfs, or has no
- * address in the kernel's mapping.
+ * Returns -EOPNOTSUPP if a page is neither anonymous nor of hugetlbfs, or has no address in the
+ * kernel's mapping.
  */
 static int check_kind(const struct litepcie_memory *memory)
 {
@@ -97,7 +97,7 @@ static void memory_release(struct litepcie_memory *memory, unsigned long pinned,
  * litepcie_charge().  @address and @bytes are multiples of the page size.  The caller holds no lock
  * of the driver, since pages may have to be read from a disk.  Errors, among others of the kernel:
  *   -EFAULT	no memory is mapped at @address, or the process may not write to it
- *   -EOPNOTSUPP	the memory is neither private and anonymous nor of hugetlbfs
+ *   -EOPNOTSUPP	a page is neither anonymous nor of hugetlbfs
  *   -ENOMEM	no kernel memory, or RLIMIT_MEMLOCK would be exceeded without CAP_IPC_LOCK
  */
 struct litepcie_memory *litepcie_memory_pin(unsigned long address, size_t bytes)

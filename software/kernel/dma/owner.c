@@ -9,8 +9,8 @@
  * file of the device node can map, export, read or write the ring.  A file that has not set up a
  * ring gets one of LITEPCIE_GEOMETRY_DEFAULT, called its own ring.  The own ring is made when it is
  * first needed, and kept until the file is closed or sets up another ring.  A direction's ring is
- * mapped for the card while its file owns the direction, but not after the card is unbound.  If the
- * file gives the direction up while the card cannot be stopped, the ring stays mapped until
+ * mapped for the card while the ring's file owns the direction, but not after the card is unbound.
+ * If the file gives the direction up while the card cannot be stopped, the ring stays mapped until
  * litepcie_owner_drop_orphan().
  */
 
@@ -241,8 +241,8 @@ void litepcie_owner_forget(struct litepcie_way *way, bool live)
 }
 
 /*
- * If the direction has no owner, drop the ring that it still has if its last owner gave it up while
- * the card could not be stopped.  The caller has made sure that the card makes no request.
+ * If the direction has no owner, drop its ring.  It still has one if its last owner gave the
+ * direction up while the card could not be stopped.
  */
 void litepcie_owner_drop_orphan(struct litepcie_way *way)
 {

@@ -9,10 +9,11 @@
  * In LitePCIe's loop the card's register loop_status has the index of the last descriptor that the
  * card has counted, and the number of rounds before.  From the first counted descriptor on, index
  * plus rounds, in descriptors, is one less than the number of descriptors that the card has
- * counted.  The driver takes this smaller number as the number of finished buffers.  So another
- * whole buffer has followed each finished buffer.  LitePCIe's own h2c engine counts a buffer when
- * it has requested the data, and has at most 8 KiB in flight.  So with LitePCIe's buffers of 8 KiB
- * the data of a finished buffer has been fetched (h2c) or is in memory (c2h).
+ * counted.  The driver takes this smaller number as the number of finished buffers.  So for each
+ * buffer that the driver calls finished, the card has counted the next buffer, too.  LitePCIe's own
+ * h2c engine counts a buffer when it has requested the data, and has at most 8 KiB in flight.  So
+ * with LitePCIe's buffers of 8 KiB the data of a finished buffer has been fetched (h2c) or is in
+ * memory (c2h).
  */
 
 #include <linux/poll.h>
@@ -23,7 +24,7 @@
 
 /*
  * The register loop_status has the index in its lowest bits, and above it the card's counter of
- * rounds, which wraps to 0 after ROUNDS of them.
+ * rounds, which wraps to 0 after ROUNDS rounds.
  */
 #define INDEX_MASK	((1u << LITEPCIE_INDEX_BITS) - 1)
 #define ROUNDS		BIT_ULL(32 - LITEPCIE_INDEX_BITS)
@@ -114,9 +115,8 @@ bool litepcie_dma_progress(struct litepcie_way *way)
 		litepcie_check_lost(litepcie_of(way));
 	/*
 	 * In runs in which the card waits for descriptors (held runs and streams), way->error is
-	 * set if the card counts descriptors that it was never handed.  After other impossible
-	 * answers, and after all of them in LitePCIe's loop, way->error stays 0 and the run goes
-	 * on.
+	 * set if the card counts descriptors that it was never handed.  Other impossible answers,
+	 * and all of them in LitePCIe's loop, do not set way->error, and the run goes on.
 	 */
 	return news > 0 || (news < 0 && READ_ONCE(way->error));
 }
@@ -153,7 +153,7 @@ void litepcie_dma_interrupt(struct litepcie_way *way)
 {
 	int news;
 
-	/* spin_lock() is enough, since interrupts are off in every interrupt handler */
+	/* spin_lock() is enough, since an interrupt handler calls this function */
 	spin_lock(&way->wait.lock);
 	news = update_locked(way);
 	way->interrupts++;

@@ -213,8 +213,8 @@ static struct litepcie_ring *new_ring(enum dma_data_direction direction,
 }
 
 /*
- * Returns the order (log2 of the pages) of the chunks to try first.  If a ring cannot be made of
- * such chunks, the callers try smaller orders, down to the size of a buffer.
+ * Returns the order (log2 of the number of pages) of the chunks to try first.  If a ring cannot be
+ * made of such chunks, the callers try smaller orders, down to the size of a buffer.
  */
 static int largest_order(const struct litepcie_geometry *geometry)
 {

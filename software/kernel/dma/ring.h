@@ -32,8 +32,8 @@ struct litepcie_geometry {
 	u32	size;		/* bytes of a buffer: a power of two */
 	u32	count;		/* number of buffers in the ring */
 	/*
-	 * in runs of the kinds LITEPCIE_RUN_LOOP and LITEPCIE_RUN_HELD every so many-th descriptor
-	 * asks for an interrupt, unless @mode is poll mode
+	 * number of descriptors from one that asks for an interrupt to the next such one, in runs
+	 * of the kinds LITEPCIE_RUN_LOOP and LITEPCIE_RUN_HELD; not used in poll mode
 	 */
 	u32	per_interrupt;
 	u32	mode;		/* how the driver learns of progress: a LITEPCIE_MODE_ value */
@@ -68,7 +68,7 @@ struct litepcie_ring {
 	bool				needs_sync;
 	/* the process's memory that the ring lies in; NULL: the driver has allocated the pages */
 	struct litepcie_memory		*memory;
-	/* what the pages are charged to, if @memory is NULL; all 0 if @memory is set */
+	/* process and user that are charged for the pages, if @memory is NULL; otherwise all 0 */
 	struct litepcie_charge		charge;
 	unsigned int			chunk_order;
 	unsigned int			chunks;

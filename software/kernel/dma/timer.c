@@ -7,7 +7,7 @@
  *
  * In adaptive mode an interrupt of a direction disables the direction's interrupt cause and starts
  * the timer, which asks the card every interval_us.  When the timer finds nothing new, it enables
- * the cause again and ends.
+ * the cause again, and ends unless the card has made progress meanwhile.
  */
 
 #include "card.h"
@@ -20,7 +20,7 @@ static ktime_t interval(const struct litepcie_way *way)
 
 /*
  * Enable the direction's interrupt cause, unless the direction has stopped: litepcie_timer_stop()
- * has then disabled the cause, and nothing would disable it again.
+ * disables the cause when the direction stops, and nothing would disable it again.
  */
 static void cause_on(struct litepcie_way *way)
 {
@@ -95,7 +95,10 @@ void litepcie_timer_start(struct litepcie_way *way)
 		cause_on(way);
 }
 
-/* Undo litepcie_timer_start() for a run that ends, after way->run has been cleared. */
+/*
+ * Stop the timer and disable the interrupt cause, for a run that ends.  Called after way->run has
+ * been cleared.
+ */
 void litepcie_timer_stop(struct litepcie_way *way)
 {
 	hrtimer_cancel(&way->timer);

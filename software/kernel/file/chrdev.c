@@ -121,8 +121,9 @@ static bool has_buffers(struct litepcie_way *way)
 
 /*
  * Decides poll() in LitePCIe's loop (LITEPCIE_RUN_LOOP), in which the card goes round the ring and
- * never waits: returns true if enough buffers are ready.  The conditions are those of LitePCIe's
- * own driver, since LitePCIe's programs rely on them.
+ * never waits, and for a stopped direction that has an owner: returns true if enough buffers are
+ * ready.  The conditions are those of LitePCIe's own driver, since LitePCIe's programs rely on
+ * them.
  */
 static bool has_enough(struct litepcie_way *way, u32 id)
 {

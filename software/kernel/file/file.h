@@ -31,11 +31,11 @@ struct litepcie_file {
 	 */
 	struct litepcie_index	*index;
 	/*
-	 * rings of LITEPCIE_GEOMETRY_DEFAULT that the driver has made for this file; NULL: not
-	 * made; protected by way->mutex
+	 * ring of LITEPCIE_GEOMETRY_DEFAULT that the driver has made for this file in each
+	 * direction; NULL: not made; protected by way->mutex
 	 */
 	struct litepcie_ring	*ring[LITEPCIE_WAYS];
-	/* the file's LITEPCIE_IOCTL_PACKETS settings, for its next runs; protected by way->mutex */
+	/* the file's LITEPCIE_IOCTL_PACKETS settings of each direction; protected by way->mutex */
 	struct litepcie_ends	ends[LITEPCIE_WAYS];
 };
 

@@ -3,8 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Implements ioctl() of the device node: LitePCIe's numbers and Lanebox's own.  The table `calls`
- * has an entry for each number except that of LITEPCIE_IOCTL_EXPORT.
+ * Implements ioctl() of the device node: the numbers of uapi/litepcie.h, some of which are those of
+ * LitePCIe's driver.  The table `calls` has an entry for each number except that of
+ * LITEPCIE_IOCTL_EXPORT.
  *
  * Arguments are copied from and to the user before litepcie_enter() or after litepcie_exit().  A
  * page fault of such a copy may take long, and a reset of the card must not wait for it.

@@ -5,8 +5,8 @@
  *
  * Implements packets in a stream (LITEPCIE_IOCTL_PACKETS), and uses the records of c2h buffers.
  *
- * h2c with packets on: each write() is one packet.  The call waits, unless it must not, until the
- * ring has room for all of the packet, and copies all of it before the card gets the first part.
+ * h2c with packets on: each write() is one packet.  Without O_NONBLOCK write() waits until the ring
+ * has room for all of the packet.  It copies all of the packet before the card gets the first part.
  *
  * c2h: if the driver can use records, the card's record says where a buffer has ended and why.
  * read() needs the record with packets off, too: a buffer may end early by the flush time, and its
@@ -21,7 +21,7 @@
 
 /*
  * h2c: store in stream.wanted the length in bytes of the packet for which write() found no room, or
- * 0 for none.  poll() then waits until the ring has room for that packet.
+ * 0 for none.  litepcie_stream_ready() returns false until the ring has room for that packet.
  */
 static void set_wanted(const struct litepcie_run *run, u64 bytes)
 {
@@ -46,7 +46,7 @@ static void set_wanted(const struct litepcie_run *run, u64 bytes)
 
 /*
  * h2c: begin a write() of @bytes.  With packets on, all of these bytes are one packet.  Returns
- * -EMSGSIZE if a packet is longer than the ring without one buffer.
+ * -EMSGSIZE if the packet is longer than the ring without one buffer.
  */
 int litepcie_packet_begin(struct litepcie_run *run, size_t bytes)
 {
@@ -64,8 +64,8 @@ int litepcie_packet_begin(struct litepcie_run *run, size_t bytes)
 
 /*
  * Called when a read() or write() that must not wait finds nothing that it can copy.  h2c with
- * packets on: poll() then waits until the ring has room for the packet of this write().  Otherwise
- * nothing is done.
+ * packets on: litepcie_stream_ready() then returns false until the ring has room for the packet of
+ * this write().  Otherwise nothing is done.
  */
 void litepcie_packet_refuse(const struct litepcie_run *run)
 {
@@ -76,8 +76,8 @@ void litepcie_packet_refuse(const struct litepcie_run *run)
 /*
  * h2c: send the bytes of @from as one packet.  All of them are copied to the ring before the first
  * part of them is handed over to the card, so nothing is sent after -EFAULT.  After an error of
- * litepcie_stream_hand_over() the run is over, and the rest of the packet is dropped.  The caller
- * holds way->io and has made sure that ring and table have room.
+ * litepcie_stream_hand_over() the run is over or about to end, and the rest of the packet is
+ * dropped.  The caller holds way->io and has made sure that ring and table have room.
  */
 int litepcie_packet_write(struct litepcie_run *run, struct iov_iter *from)
 {

@@ -11,12 +11,12 @@
  * which software is too late are lost, and counted in way->lost.  c2h: buffers that are more than
  * half a ring old are skipped, since the card may overwrite them while they are read.  The driver's
  * count of finished buffers may be as old as the last interrupt.  So the card is asked again after
- * each copy, and a copy that the card may have overwritten is not returned.  h2c: if the card has
- * already sent a buffer, data written to it now would never leave, so the data is dropped.
+ * each copy, and a copy that the card may have overwritten is not returned.  h2c: data for a buffer
+ * that the card has already sent comes too late, and is dropped.
  *
- * A call belongs to the loop in which it began.  Once that loop has ended, the call copies no more,
- * and fails unless it has copied data before: the buffers of a later run are the card's, or another
- * call's.
+ * A call belongs to the loop in which it began.  Once that loop has ended, the call begins no
+ * further copy, and fails unless it has copied data before: the buffers of a later run are the
+ * card's, or another call's.
  */
 
 #include <linux/math64.h>
@@ -25,7 +25,7 @@
 
 #include "card.h"
 
-/* State of one read() or write() in a loop, which another thread may stop. */
+/* State of one read() or write() in LitePCIe's loop, which another thread may stop meanwhile. */
 struct run {
 	struct litepcie_way	*way;
 	struct litepcie_file	*file;
@@ -33,7 +33,8 @@ struct run {
 	unsigned int		generation;
 	/* ring of the loop; the call holds a reference to it while it copies */
 	struct litepcie_ring	*ring;
-	u64			lost;	/* buffers for which this call was too late */
+	/* buffers for which this call was too late, and that way->lost does not count yet */
+	u64			lost;
 };
 
 static bool nonblocking(const struct kiocb *iocb)
@@ -211,7 +212,7 @@ static void done_with(struct run *run, u32 buffers)
  * c2h: ask the card how far it is.  Returns true if the card had not begun to overwrite the buffer
  * that was copied first, whose number is sw_count.  The card may have filled hw_count + 1 buffers
  * and may be filling the next one, which must not lie where buffer sw_count lies, one ring earlier.
- * Returns false if litepcie_enter() fails, since the run is then about to end.
+ * Also returns false if the run is over or litepcie_enter() fails.
  */
 static bool copy_is_whole(struct run *run)
 {
@@ -248,10 +249,10 @@ static size_t copy_buffers(struct litepcie_ring *ring, u32 buffer, size_t buffer
 }
 
 /*
- * Copy the buffers that are ready.  The card is asked after each copy of at most a sixteenth of the
- * ring and one buffer.  If the card may have overwritten buffers while they were copied, the copy
- * is dropped, next_data() skips the lost buffers and counts them, and the rest of this call copies
- * one buffer at a time.
+ * Copy the buffers that are ready.  The card is asked after each copy, which has at most one buffer
+ * more than a sixteenth of the ring.  If the card may have overwritten buffers while they were
+ * copied, the copy is dropped, next_data() skips the lost buffers and counts them, and from then on
+ * this function copies one buffer at a time.
  */
 static ssize_t read_buffers(struct run *run, struct iov_iter *to)
 {

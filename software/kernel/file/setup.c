@@ -147,8 +147,8 @@ int litepcie_setup_event(struct litepcie_file *file, void *argument)
 }
 
 /*
- * LITEPCIE_IOCTL_PACKETS: store the packet settings of @file.  The settings act on the file's next
- * runs, not on the run that is under way.
+ * LITEPCIE_IOCTL_PACKETS: store the packet settings of @file.  The settings act on held runs and
+ * streams that the file starts later, not on the run that is under way.
  */
 int litepcie_setup_packets(struct litepcie_file *file, void *argument)
 {

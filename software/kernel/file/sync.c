@@ -9,9 +9,10 @@
  * new beat.  LitePCIe's endpoint can send only whole beats, so with that endpoint an incomplete
  * beat is never sent.
  *
- * fsync() waits until the card has fetched all data.  The last close() stops h2c.  A stop drops
- * data that the card has fetched and the user's logic has not taken.  So close() first waits until
- * the logic has taken all data, if the card can tell that, but no longer than close_timeout_ms.
+ * fsync() waits until the card has fetched all data that it can send.  The last close() of the
+ * stream's file stops h2c.  A stop drops data that the card has fetched and the user's logic has
+ * not taken.  So close() first waits until the logic has taken all data, if the card can tell that,
+ * but no longer than close_timeout_ms.
  */
 
 #include <linux/module.h>
@@ -88,10 +89,10 @@ void litepcie_stream_init(struct litepcie_way *way)
 /* fsync() and close() of a stream ----------------------------------------- */
 
 /*
- * Returns true if the card counts all bytes of the run as fetched, except an incomplete last beat
- * (less than LITEPCIE_BEAT_BYTES), which LitePCIe's endpoint cannot send.  *@rest gets the number
- * of bytes that have not been handed over to the card.  If the run is over, the function returns
- * false, since the counts are those of another run.
+ * Returns true if the card counts all bytes of the run as fetched.  LitePCIe's endpoint cannot send
+ * an incomplete last beat (less than LITEPCIE_BEAT_BYTES), so with that endpoint such a beat may be
+ * missing.  *@rest gets the number of bytes that have not been handed over to the card.  If the run
+ * is over, the function returns false.
  */
 static bool is_fetched(const struct litepcie_run *run, u64 *rest)
 {
@@ -106,7 +107,6 @@ static bool is_fetched(const struct litepcie_run *run, u64 *rest)
 	return fetched;
 }
 
-/* Ask the card for progress, since the last descriptor may have ended without an interrupt. */
 static void poll_card(struct litepcie_way *way)
 {
 	if (litepcie_enter(litepcie_of(way)))
@@ -134,9 +134,9 @@ static bool is_taken(struct litepcie_way *way)
 /*
  * Send all bytes that were written, and wait until the card has fetched them, for @timeout jiffies
  * at most.  With @closing also wait until the user's logic has taken them, and ignore signals.
- * Returns 0, -ETIMEDOUT, -ERESTARTSYS after a signal, or the error that ended the run.  Returns
- * -EOPNOTSUPP if the card has got all data except an incomplete last beat (less than
- * LITEPCIE_BEAT_BYTES), which it cannot send.
+ * Returns 0, -ETIMEDOUT, -ERESTARTSYS after a signal, or an error of litepcie_stream_hand_over() or
+ * litepcie_stream_reason().  Returns -EOPNOTSUPP if the card has got all data except an incomplete
+ * last beat (less than LITEPCIE_BEAT_BYTES), which it cannot send.
  */
 static int drain(const struct litepcie_run *run, unsigned long timeout, bool closing)
 {
@@ -193,8 +193,9 @@ static bool has_failed(const struct litepcie_run *run)
 
 /*
  * fsync(): wait without a time limit until the card has fetched all bytes that were written.
- * Returns 0, also if no stream of this file runs; -ENODEV if the card has gone; -EIO if
- * has_failed() returns true; an error of drain(); or the error that ended the file's last run.
+ * Returns -ENODEV if the card has gone, -ERESTARTSYS after a signal, -EIO if has_failed() returns
+ * true, or an error of drain().  If @file owns the direction and runs no stream, returns the error
+ * that ended its last run, if there was one.  Otherwise returns 0.
  */
 int litepcie_stream_sync(struct litepcie_file *file)
 {
@@ -226,7 +227,8 @@ int litepcie_stream_sync(struct litepcie_file *file)
 
 /*
  * The last close() of @file: if @file owns an h2c stream, wait, at most close_timeout_ms, until the
- * user's logic has all data.  The calls of other files do not wait for way->io meanwhile: as long
+ * user's logic has all data, or until the card has fetched all data if it cannot tell what the
+ * logic has.  The calls of other files do not wait for way->io meanwhile: as long
  * as @file is the owner, their write() fails with -EBUSY, and their fsync() returns 0.
  */
 void litepcie_stream_close(struct litepcie_file *file)

@@ -55,8 +55,8 @@ static ssize_t read_part(struct litepcie_run *run, struct iov_iter *to)
 }
 
 /*
- * Copy the data that is ready, as far as @iter goes, without waiting.  With packets on, a read()
- * stops at the end of a packet.  Returns 0, or the error that ended the copying.
+ * Copy the data that is ready, as far as @iter goes, without waiting.  A read() stops when
+ * run->ended is set.  Returns 0, or the error that ended the copying.
  */
 static int transfer_ready(struct litepcie_run *run, struct iov_iter *iter)
 {

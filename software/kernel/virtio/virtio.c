@@ -287,9 +287,9 @@ EXPORT_SYMBOL_GPL(litepcie_virtio_synchronize);
 /* Devices that do not stop, and lost cards -------------------------------- */
 
 /*
- * Called by the driver of a virtio device after a reset of the device.  @quiet says that the reset
- * has ended.  If it has not, bus mastering is off for the whole card once this function returns,
- * since the kernel is about to free the queues' memory.
+ * Called after a reset of the virtio device, and after a reset of a single queue if that has not
+ * ended.  @quiet says that the reset has ended.  If it has not, bus mastering is off for the whole
+ * card once this function returns, since the kernel is about to free or reuse the queues' memory.
  */
 void litepcie_virtio_quiet(struct litepcie_virtio *virtio, bool quiet)
 {
@@ -301,8 +301,8 @@ void litepcie_virtio_quiet(struct litepcie_virtio *virtio, bool quiet)
 EXPORT_SYMBOL_GPL(litepcie_virtio_quiet);
 
 /*
- * Call this when a register reads as all ones.  Returns true if the card no longer answers.  The
- * function may be called in any context.
+ * Returns true if the card no longer answers or counts as lost already.  The function may be called
+ * in any context.
  */
 bool litepcie_virtio_check_lost(struct litepcie_virtio *virtio)
 {

@@ -47,7 +47,7 @@ static u8 read_status(struct virtio_device *vdev)
  * Returns the virtio device's status, or 0 if the device did not end its last reset or the card is
  * lost.  With status 0 the kernel takes the device for one that has been reset.  That is right for
  * its queues, which the card cannot use while bus mastering is off or the card is lost.  The probe
- * of a virtio driver fails, since FEATURES_OK does not read back as set.
+ * of a virtio driver then fails, since FEATURES_OK does not read back as set.
  */
 static u8 get_status(struct virtio_device *vdev)
 {

@@ -17,12 +17,14 @@
  *			enable_vq_after_reset() only the kernel uses it, and may replace it.
  *
  * Guarantees:
- *   after a reset	The card uses no queue, and no handler of the device's interrupts runs.
- *			If the reset does not end, the whole card has lost bus mastering instead.
- *			The same holds for a queue that is reset alone.
+ *   after a reset	The card uses no queue, and the handlers of the device's interrupts that
+ *			ran before have returned.  If the reset does not end, the whole card has
+ *			lost bus mastering instead.  The same holds for a queue that is reset
+ *			alone.
  *   after remove()	As after a reset, and no interrupt is requested for the device.
  *   on a lost card	A virtio driver that waits until the card has used a buffer is given the
- *			buffer back, or finds its queue marked as broken, so its wait ends.
+ *			buffer back, or finds its queue marked as broken, at the latest in
+ *			remove().  So its wait ends.
  *
  * Limits: the buffers of a packed queue cannot be given back to its driver in the card's place, so a
  * packed queue is marked as broken instead.  A console's queues are always split.

@@ -19,9 +19,9 @@
 /* Doorbells, and drivers that wait for a buffer --------------------------- */
 
 /*
- * Returns true if the queue's driver waits for the card to use a buffer, and does nothing else
- * meanwhile: virtio_console for each buffer of a transmit queue, which has an odd number, and
- * virtio_net for its control queue, which has no callback.
+ * Returns true if the queue's driver may wait in a loop until the card has used a buffer.  That is
+ * so for the transmit queues of virtio_console, which have odd numbers, and for a queue without
+ * callback, such as the control queue of virtio_net.
  */
 static bool is_waited_for(const struct virtqueue *vq)
 {
@@ -315,7 +315,8 @@ int litepcie_queue_restart(struct virtqueue *vq)
 /* Deleting queues --------------------------------------------------------- */
 
 /*
- * Switch the queue off.  The register read returns when the card uses the queue's memory no more.
+ * Switch the queue off.  The device has been reset before, or does not run yet, so the card is not
+ * using the queue's memory.  The register read returns when the card has got the write.
  */
 static void stop(struct litepcie_vdev *d, struct virtqueue *vq)
 {
