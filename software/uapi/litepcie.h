@@ -17,8 +17,8 @@
  * with -EIO while the card is being reset or sleeps.
  *
  * Arguments of calls have the byte order of the host, and so have registers
- * that REG reads or writes.  What the card writes to mapped pages is
- * little-endian, and has types that say so (__le32, __le64).
+ * that REG reads or writes.  Fields of the types __le32 and __le64 are
+ * little-endian.
  */
 #ifndef LITEPCIE_UAPI_H
 #define LITEPCIE_UAPI_H
@@ -34,7 +34,8 @@
 /* LitePCIe's own calls ------------------------------------------------ */
 
 /*
- * REG: read or write the register at BAR0 + @addr, which is a multiple of 4.
+ * REG: read the register at BAR0 + @addr into @val (@is_write 0), or write @val
+ * to it.  @addr is a multiple of 4.
  *
  * Every open file may read all registers.  Without CAP_SYS_RAWIO only these
  * registers may be written to, by the type of their block in the capability
@@ -113,12 +114,12 @@ struct litepcie_ioctl_dma_reader {
  * has that shape again.
  *
  * The memory of rings cannot be swapped, and is charged as locked memory is.
- * VmPin of the process includes it.  Without CAP_IPC_LOCK, a call fails with
- * -ENOMEM if the memory charged to the process's user would exceed the process's
- * RLIMIT_MEMLOCK.  The charge ends when no open file, no direction, no mapping
- * and no descriptor of EXPORT keeps the memory.  In each direction of a channel
- * one ring of LitePCIe's shape in the driver's memory is free of charge at a
- * time.  A second file is charged for its ring.
+ * VmPin of the process includes charged memory.  Without CAP_IPC_LOCK, a call
+ * fails with -ENOMEM if the charge to the process or to its user would exceed
+ * the process's RLIMIT_MEMLOCK.  The charge ends when no open file, no
+ * direction, no mapping and no descriptor of EXPORT keeps the memory.  In each
+ * direction of a channel one ring of LitePCIe's shape in the driver's memory is
+ * free of charge at a time.
  */
 struct litepcie_ioctl_mmap_dma_info {
 	__u64 dma_tx_buf_offset;
@@ -334,19 +335,20 @@ struct litepcie_ring_info {
  * mapped in small pages.
  *
  * The memory is pinned, and charged as the driver's rings are, but never free of
- * charge.  The memory is unpinned when the direction is released or gets another
- * ring, and no read() or write() still copies.  Until then the card may read
- * (h2c) or write (c2h) these physical pages.  If the process unmaps or discards
- * the memory, what is mapped there later does not show the card's data.  After a
- * fork() the child has copies of private pages.  MADV_DONTFORK keeps the
- * parent's memory in huge pages after a fork().
+ * charge.  The memory stays pinned at least until the direction is released or
+ * gets another ring.  While it is pinned, the card may read (h2c) or write (c2h)
+ * these physical pages.  If the process unmaps or discards the memory, what is
+ * mapped there later does not show the card's data.  After a fork() the child
+ * has copies of private pages.  MADV_DONTFORK keeps the parent's memory in huge
+ * pages after a fork().
  *
  * Errors beside those of RING_SETUP:
  *   -EFAULT	no memory is mapped at @address, or the caller may not write to it
  *   -EMSGSIZE	a buffer lies in more than one page.  MADV_HUGEPAGE or MAP_HUGETLB,
- *		and a ring that is aligned to a huge page, allow up to 2 MiB.
- *   -EOPNOTSUPP	the memory is a file's, or shared and not hugetlbfs's; or the card
- *		does not reach all memory without a bounce buffer
+ *		and a ring that is aligned to a huge page, allow buffers of the size of
+ *		a huge page (2 MiB on x86).
+ *   -EOPNOTSUPP	the memory is shared and not hugetlbfs's; or the card does not reach
+ *		all memory without a bounce buffer
  *   -ENOMEM	also: more than RLIMIT_MEMLOCK, without CAP_IPC_LOCK
  *
  * mmap() and EXPORT of such a ring fail with -EADDRINUSE, because the caller
@@ -485,8 +487,8 @@ struct litepcie_counts {
  * EVENT: let the driver signal an eventfd.
  *   @way	LITEPCIE_WAY_: signal the eventfd when the direction's counts or state
  *	change, until the direction is released.  Only the direction's owner may ask.
- *	The eventfd is also signalled at once, if the run has made progress or failed
- *	before this call.
+ *	A new eventfd is also signalled at once, if the run has made progress or
+ *	failed before this call.
  *	LITEPCIE_EVENT_USER: signal the eventfd when the logic in the card's user slot
  *	raises its interrupt.  One file at a time may ask.  After a reset or a sleep of
  *	the card the call must be made again.
@@ -512,10 +514,10 @@ struct litepcie_event {
  * and @reserved only.
  *
  * Every open file may map all of a BAR with PROT_READ.  Without CAP_SYS_RAWIO a
- * mapping with PROT_WRITE may hold blocks of the types MEMORY, USER and
- * USER_WINDOW only.  The capability table has their offsets and sizes, which
- * are multiples of 4 KiB.  mmap() with PROT_WRITE fails with -EPERM if the pages
- * hold anything else.
+ * mapping with PROT_WRITE may hold only blocks of the types MEMORY, USER and
+ * USER_WINDOW whose version the driver knows.  The capability table has their
+ * offsets and sizes, which are multiples of 4 KiB.  mmap() with PROT_WRITE fails
+ * with -EPERM if the pages hold anything else.
  */
 struct litepcie_bar {
 	__u32 bar;
@@ -548,11 +550,11 @@ struct litepcie_export {
 
 /*
  * FEATURES: find out which version of this ABI the driver has, and which parts
- * of it work with this kernel and this card.  A program compares no versions and
- * needs no call that may fail: it looks at the flag of what it wants to use.
- * Flags that this header does not name are those of a later driver.  A driver
- * from before this call fails with -ENOTTY.  The caller sets all fields to 0, or
- * the call fails with -EINVAL.
+ * of it work with this kernel and this card.  A program looks at the flag of
+ * what it wants to use, instead of comparing versions.  Flags that this header
+ * does not name are those of a later driver.  A driver from before this call
+ * fails with -ENOTTY.  The caller sets all fields to 0, or the call fails with
+ * -EINVAL.
  */
 struct litepcie_features {
 	__u32 version;			/* returned: LITEPCIE_VERSION of the driver */
@@ -587,9 +589,7 @@ struct litepcie_features {
 
 /*
  * The part of one direction in a channel's status page, which every open file
- * may map for reading.  The counts begin with 0 at the start of a run.  The card
- * has filled (c2h) or fetched (h2c) all buffers, or descriptors of a write(),
- * whose number, from 0 on, is below @buffers.
+ * may map for reading.  The counts begin with 0 at the start of a run.
  *
  * The first 32 bytes of this struct are the status line.  If the driver offers
  * records, the card itself writes the line in runs of the kinds HELD and STREAM,
