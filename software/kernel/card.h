@@ -8,13 +8,13 @@
  * channel's device node.
  *
  * A card (struct litepcie) is one PCI function.  A channel is one DMA channel with its device node.
- * A way is one direction of a channel.  The structures of a card and of its channels stay until the
- * driver has let go of the card and the last open file is closed, which may be long after the PCI
- * function has gone.  So calls of programs touch the hardware only between litepcie_enter() and
- * litepcie_exit().  A function that touches the hardware for a program either makes these two calls
- * itself, or is called between them, or has an argument @live that says whether litepcie_enter()
- * has succeeded.  The functions of pci.c, interrupt handlers, timers, watchdogs and
- * litepcie_virtio.ko touch the hardware without litepcie_enter().
+ * A way is one direction of a channel.  The structures of a card and of its channels stay at least
+ * until the driver has let go of the card and the last open file is closed, which may be long after
+ * the PCI function has gone.  So calls of programs touch the hardware only between litepcie_enter()
+ * and litepcie_exit().  A function that touches the hardware for a program either makes these two
+ * calls itself, or is called between them, or has an argument @live that says whether
+ * litepcie_enter() has succeeded.  The functions of pci.c, interrupt handlers, timers, watchdogs
+ * and litepcie_virtio.ko touch the hardware without litepcie_enter().
  *
  * The driver takes its locks in this order, outermost first.  A copy from or to user memory may
  * take mmap_lock, so no such copy is made with a lock held that stands below mmap_lock in the list:

@@ -27,10 +27,10 @@ static bool is_captures(const struct litepcie *card, u32 cause)
 }
 
 /*
- * Handle the virtio devices' causes among @causes, which are set.  Then check the counts that the
- * card writes to host memory for the causes @others, which are enabled but not set.  The handler of
- * an earlier message may have cleared such a cause, but loaded the count before the card's write of
- * the count had arrived.
+ * @causes are the interrupt causes that are set, and @others those that are enabled but not set.
+ * Handle the virtio devices' causes among @causes, and check the counts that the card writes to
+ * host memory for the causes @others.  The handler of an earlier message may have cleared one of
+ * @others, but loaded the count before the card's write of the count had arrived.
  *
  * The function is not inlined, so that the handler, which often does not call it, is shorter.
  */

@@ -11,8 +11,8 @@
 #include "card.h"
 
 /*
- * The driver stores a 64-bit count in the status page by one store, so that programs never see half
- * of a new count.  A 32-bit kernel has no such store, so it is refused.
+ * The driver stores a 64-bit count in the status page by one store, so that a program that loads it
+ * by one load never sees half of a new count.  A 32-bit kernel has no such store, so it is refused.
  */
 #ifndef CONFIG_64BIT
 #error "litepcie needs a 64-bit kernel; 32-bit programs on it are supported"

@@ -96,7 +96,7 @@ int litepcie_user_event(struct litepcie_file *file, struct eventfd_ctx *event)
 
 /*
  * Drop the eventfd that @file has set for the user's logic, because the file is being closed.
- * @live: litepcie_enter() has succeeded.
+ * @live says whether litepcie_enter() has succeeded.
  */
 void litepcie_user_leave(struct litepcie_file *file, bool live)
 {

@@ -56,8 +56,8 @@ void litepcie_capture_news(struct litepcie_capture *capture)
 
 /*
  * Handle the capture's interrupt: the position of a queue has passed queue->wake.  With MSI the
- * interrupt handler has cleared the cause before this call, and also calls this function for
- * messages of other causes.
+ * interrupt handler clears the cause, if it is set, before this call, and also calls this function
+ * for messages of other causes.
  */
 void litepcie_capture_interrupt(struct litepcie *card)
 {

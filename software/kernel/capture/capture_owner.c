@@ -29,7 +29,7 @@
  */
 #define READ_RING	SZ_4M
 #define READ_MBUF	SZ_64K
-/* longest time in us for which records wait on the card for further ones, in a run by read() */
+/* time in us for which records may wait on the card for further ones, if read() starts queue 0 */
 #define READ_WAIT_US	1
 
 #define WAIT_CYCLES_MOST	(BIT(LITEPCIE_CAPTURE_WAIT_BITS) - 1)

@@ -258,7 +258,7 @@ struct litepcie_notices {
 	u32			entries;
 	unsigned int		order;
 	dma_addr_t		records_dma, status_dma;
-	struct mutex		lock;	/* protects @control and the card's register `control` */
+	struct mutex		lock;	/* protects @control and the register of the same name */
 	/*
 	 * value that the register `control` of the card's block RECORDS has, or will get when the
 	 * card can be reached again

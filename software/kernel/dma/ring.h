@@ -32,8 +32,8 @@ struct litepcie_geometry {
 	u32	size;		/* bytes of a buffer: a power of two */
 	u32	count;		/* number of buffers in the ring */
 	/*
-	 * number of descriptors from one that asks for an interrupt to the next such one, in runs
-	 * of the kinds LITEPCIE_RUN_LOOP and LITEPCIE_RUN_HELD; not used in poll mode
+	 * number of descriptors for which the driver asks the card for one interrupt, in runs of
+	 * the kinds LITEPCIE_RUN_LOOP and LITEPCIE_RUN_HELD; not used in poll mode
 	 */
 	u32	per_interrupt;
 	u32	mode;		/* how the driver learns of progress: a LITEPCIE_MODE_ value */

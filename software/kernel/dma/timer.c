@@ -47,9 +47,9 @@ static void poll_later(struct litepcie_way *way)
 }
 
 /*
- * The timer's callback, which asks the card for progress.  The callback never returns
- * HRTIMER_RESTART, which the kernel allows only if nothing but the callback starts the timer.  In
- * this driver an interrupt may start the timer, too.
+ * The timer's callback, which asks the card for progress.  The callback starts the timer again by
+ * poll_later() instead of returning HRTIMER_RESTART: that needs hrtimer_forward(), which fails if
+ * an interrupt has started the timer meanwhile.
  */
 static enum hrtimer_restart poll_card(struct hrtimer *timer)
 {

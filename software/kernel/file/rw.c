@@ -8,7 +8,7 @@
  * with -EBUSY during a held run.
  *
  * In LitePCIe's loop the card goes round its ring and does not wait for software.  Buffers for
- * which software is too late are lost, and counted in way->lost.  c2h: buffers that are more than
+ * which a call is too late are lost, and counted in way->lost.  c2h: buffers that are more than
  * half a ring old are skipped, since the card may overwrite them while they are read.  The driver's
  * count of finished buffers may be as old as the last interrupt.  So the card is asked again after
  * each copy, and a copy that the card may have overwritten is not returned.  h2c: data for a buffer

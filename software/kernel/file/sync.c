@@ -118,7 +118,8 @@ static void poll_card(struct litepcie_way *way)
 
 /*
  * Returns true if litepcie_dma_taken() says that a stop of the direction loses no data that the
- * card has fetched, or if litepcie_enter() fails, since the run is then about to end.
+ * card has fetched.  Also returns true if litepcie_enter() fails, since the card cannot be asked
+ * then.
  */
 static bool is_taken(struct litepcie_way *way)
 {
