@@ -269,9 +269,9 @@ static int set_dma_mask(struct litepcie *card)
 
 /*
  * Find the registers of the card's interrupt moderation.  Map the memory of the channels' status
- * lines and records, and the capture's status page, for the card, for which the DMA mask must be
- * set before this call.  A channel whose memory cannot be mapped works without status lines and
- * records.  If the capture's status page cannot be mapped, nothing can be captured.
+ * lines and records, and the capture's status page, for the card.  The DMA mask must be set before
+ * this call.  A channel whose memory cannot be mapped works without status lines and records.  If
+ * the capture's status page cannot be mapped, nothing can be captured.
  */
 static int map_notices(struct litepcie *card)
 {

@@ -68,7 +68,7 @@ struct litepcie_ring {
 	bool				needs_sync;
 	/* the process's memory that the ring lies in; NULL: the driver has allocated the pages */
 	struct litepcie_memory		*memory;
-	/* process and user that are charged for the pages, if @memory is NULL; otherwise all 0 */
+	/* charge for the pages, or allowance taken instead; all 0 if @memory is set */
 	struct litepcie_charge		charge;
 	unsigned int			chunk_order;
 	unsigned int			chunks;
