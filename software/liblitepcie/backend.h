@@ -47,7 +47,7 @@ struct litepcie_memory;
  * The kinds of host memory that memory() of a back end provides: the rings of h2c and c2h, notices
  * (records and status lines that the card writes, see notices.h), and for each queue of a capture
  * its ring and its status line (capture.h). The two constants for a capture are those of queue 0.
- * The two kinds of queue n are larger by 2 * n than those of queue 0.
+ * For queue n, 2 * n is added to each of the two.
  */
 #define LITEPCIE_QUEUES_MOST	LITEPCIE_CAPTURE_QUEUES
 #define LITEPCIE_MEMORY_H2C	0u
@@ -108,8 +108,8 @@ struct litepcie_channel {
 	int (*own)(struct litepcie_stream *stream, bool on);
 	/*
 	 * Make the ring that the stream's options describe. The back end kernel makes the ring only
-	 * at the start of the stream: here it checks that the driver can do so, and returns
-	 * -EOPNOTSUPP if the driver has no held runs, in which the card waits for buffers.
+	 * at the start of the stream: its setup() only returns -EOPNOTSUPP if the driver has no
+	 * held runs, in which the card waits for buffers.
 	 */
 	int (*setup)(struct litepcie_stream *stream);
 	/*
@@ -119,7 +119,10 @@ struct litepcie_channel {
 	void (*free)(struct litepcie_stream *stream);
 	/* Get the stream ready for a run, before the card gets the run's first descriptor. */
 	int (*start)(struct litepcie_stream *stream);
-	/* Enable the direction. If it is c2h, post() has handed the run's first buffers over. */
+	/*
+	 * Enable the direction. If it is c2h, post() has handed the run's first buffers over
+	 * before, by which the kernel driver has enabled c2h already.
+	 */
 	int (*run)(struct litepcie_stream *stream);
 	/*
 	 * Stop the direction, which is active, or whose start has failed halfway. When stop()
@@ -128,7 +131,7 @@ struct litepcie_channel {
 	int (*stop)(struct litepcie_stream *stream);
 	/*
 	 * Hand the card @count buffers from number @first on: at least one, at most all buffers of
-	 * the ring. stream->asks says for each buffer whether it raises an interrupt. If
+	 * the ring. stream->asks says for each buffer whether it asks for an interrupt. If
 	 * stream->uneven is true, stream->lengths says how many bytes of it are sent (h2c).
 	 */
 	int (*post)(struct litepcie_stream *stream, uint64_t first, uint64_t count);
@@ -147,8 +150,8 @@ struct litepcie_channel {
 	int (*sleep)(struct litepcie *dev, unsigned int directions, int timeout_ms);
 	/*
 	 * Handle the card's interrupt that has ended sleep(): clear its cause in the card, begin
-	 * polling in adaptive mode, and look for an interrupt of the user's logic. NULL: the driver
-	 * does that.
+	 * polling in adaptive mode, and look for an interrupt of the user's logic if that is on.
+	 * NULL: the driver does that.
 	 */
 	int (*woken)(struct litepcie *dev);
 	/*

@@ -151,13 +151,13 @@ struct litepcie {
 	 * On a card with records (reports of its progress in host memory): time in ms at which
 	 * poll_if_silent() (engine.c) was first called since this member was last set to 0, or at
 	 * which it last read registers to see whether the card is still there. The start of a
-	 * stream and progress found in memory set it to 0.
+	 * stream and progress of the card set it to 0.
 	 */
 	int64_t				silent_ms;
 	/*
 	 * count of dma_wait.c, to which spin() adds 1 when a wait has found finished buffers
-	 * without a sleep, and poll_once() for a check before any call of litepcie_dma_fd(). At
-	 * each multiple of SPINS the thread also takes the interrupts that have come.
+	 * without a sleep, and poll_once() for a check, as long as @watched is false. At each
+	 * multiple of SPINS the thread also sleeps for 0 ms.
 	 */
 	unsigned int			spins;
 	/*

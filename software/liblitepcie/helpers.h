@@ -238,7 +238,10 @@ struct litepcie_memory *litepcie_memory_new(void *base, size_t size, int fd, boo
 
 /* Time and waits ------------------------------------------------------------------------------- */
 
-/* Returns the timer's file descriptor, readable when a poll is due; -1 if poll_us is 0. */
+/*
+ * Returns the timer's file descriptor, readable when it is time to poll the card, or -1 if poll_us
+ * is 0 or the kernel driver polls.
+ */
 static inline int litepcie_timer(const struct litepcie *dev)
 {
 	return dev->poll_us ? dev->timer : -1;

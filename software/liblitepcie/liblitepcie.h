@@ -27,7 +27,7 @@
  *   - A call of a capture, or the start of the player, that waits until the card has come to rest
  *     has the setting @rest_ms of struct litepcie_capture_config or struct litepcie_player: 0 is
  *     LITEPCIE_CAPTURE_REST_MS, with -1 the call waits for ever.
- *   - litepcie_stream_stop(), and calls that stop a stream, take 3 s at most.
+ *   - litepcie_stream_stop(), and calls that stop a stream, take 3 s at most for each stream.
  *   - litepcie_reset() waits up to a second until the card answers again.
  * Any other call waits only for the card's answer. A simulated board may take as long for each
  * answer as the device string's timeout says, also while something is being stopped.

@@ -520,12 +520,12 @@ struct litepcie_played {
 /*
  * Start the player. A player that runs takes the h2c stream from the user slot, and makes a frame
  * of each packet in that stream. So the program sends pcapng through the ring of h2c: little
- * endian, with times in ns, from the begin of a block on, and every buffer filled with a multiple
- * of 32 bytes. h2c must not run when the player is started or stopped. A block that
- * breaks a rule stops the player: it plays the frames before that block, and drops what comes
- * behind. A frame that waits for room in the capture block keeps the player busy: release a part
- * of the capture's ring before the player is started again. The call waits for a frame of an
- * earlier start for @rest_ms at most.
+ * endian, with times in ns, from the beginning of a block on, and every buffer filled with a
+ * multiple of 32 bytes. h2c must not run when the player is started or stopped. A block that breaks
+ * a rule stops the player: it plays the frames before that block, and drops what comes behind. A
+ * frame that waits for room in the capture block keeps the player busy: release a part of the
+ * capture's ring before the player is started again. The call waits for a frame of an earlier start
+ * for @rest_ms at most.
  *
  * Returns 0 or -errno; -EINVAL: a setting is out of its range, -ENODEV: the card has no player,
  * -ETIMEDOUT: a frame of the last start is still leaving. Threads: one.

@@ -30,7 +30,7 @@ struct litepcie;
 /* The PCIe link and the configuration of the card, as the card sees them. */
 struct litepcie_conditions {
 	size_t		struct_size;
-	/* MPS: largest payload of a write TLP on the link, in bytes */
+	/* MPS: largest payload of a TLP on the link, in bytes */
 	unsigned int	mps;
 	/* MRRS: largest size that a read request of the card may ask for, in bytes */
 	unsigned int	mrrs;
@@ -153,7 +153,7 @@ struct litepcie_stats {
 	/*
 	 * The least number of interrupts that must have come from the card, as the last stop of a
 	 * stream has found it. Before that stop it is 0. -1: the number cannot be known, since two
-	 * interrupts may merge into one; so it always is behind the kernel driver.
+	 * interrupts may merge into one; so it is in every run behind the kernel driver.
 	 */
 	int64_t		interrupts_expected;
 	/* number of interrupts that were certainly lost; final after a stop */

@@ -182,13 +182,13 @@ int litepcie_stream_open(struct litepcie *dev, unsigned int direction,
 
 /*
  * Reserve the direction for this handle and start it. The card gets all buffers of a c2h ring, up
- * to the option limit, and the h2c buffers that are released from now on. Data in the ring is lost,
- * unless the ring lies in the program's own memory. Returns 0 or -errno; -EBUSY: the stream runs
- * already, or another program runs the direction, and litepcie_why() then names the programs that
- * have the card open, -EINVAL: the other stream runs and has another loopback, poll_us or adaptive.
- * The kernel checks the program's own memory only now: -EMSGSIZE: a buffer in more than one page,
- * -EOPNOTSUPP: memory of another kind, or that the card does not reach, -ENOMEM: more than may be
- * locked. Threads: per direction.
+ * to the option limit, and the h2c buffers that are released from now on. Data that was in the ring
+ * before may be lost, unless the ring lies in the program's own memory. Returns 0 or -errno;
+ * -EBUSY: the stream runs already, or another program runs the direction, and litepcie_why() then
+ * names the programs that have the card open, -EINVAL: the other stream runs and has another
+ * loopback, poll_us or adaptive. The kernel driver checks the program's own memory only now:
+ * -EMSGSIZE: a buffer in more than one page, -EOPNOTSUPP: memory of another kind, or that the card
+ * does not reach, -ENOMEM: more than may be locked. Threads: per direction.
  */
 int litepcie_stream_start(struct litepcie_stream *stream);
 
@@ -278,7 +278,7 @@ int litepcie_stream_drain(struct litepcie_stream *stream, int timeout_ms);
  * Wait up to @timeout_ms, for ever if it is negative, until the card has finished a further buffer
  * in one of @directions. Buffers of @directions that are kept back for a batch go to the card first
  * if it would run short of buffers. Buffers of other directions are kept back. If an interrupt is
- * lost, the wait ends 1.2 s later at most. On a card with records (reports of its progress in host
+ * lost, the wait may end about 1.2 s later. On a card with records (reports of its progress in host
  * memory) a program that looks again and again, with a timeout of 0, reads memory, and registers
  * only if there is no progress for some time. Returns 1, or 0 when the time is over, or -errno;
  * -EINVAL: @directions names none, or one that does not exist or does not run, -ECANCELED: another

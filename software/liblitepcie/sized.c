@@ -16,7 +16,8 @@
 
 /*
  * Largest struct_size in bytes that a program may set. A larger value counts as one that the
- * program has not set. With it the library could write beyond the end of the program's struct.
+ * program has not set. With such a value the library could write beyond the end of the program's
+ * struct.
  */
 #define LARGEST		4096u
 

@@ -72,8 +72,8 @@ struct litepcie_capture_access {
 	 */
 	int (*start)(struct litepcie_capture *capture);
 	/*
-	 * End the capture of this queue. In queue 0 the card takes no more frames for any queue.
-	 * In another queue the card completes the current MBUF (part of the ring), with which the
+	 * End the capture of this queue. For queue 0 the card takes no more frames for any queue.
+	 * For another queue the card completes the current MBUF (part of the ring), with which the
 	 * data of the queue ends, at the position capture->end. What the card writes to the ring
 	 * behind that is ignored. When stop() returns 0, all data and its status line are in
 	 * memory.
@@ -83,8 +83,8 @@ struct litepcie_capture_access {
 	int (*allow)(struct litepcie_capture *capture, uint64_t limit);
 	/*
 	 * Check that the card answers, and that it was not reset during the run. Returns -EIO or
-	 * -ENODEV if not. Of another queue than 0 the function sets capture->ended if the stop of
-	 * queue 0 has ended its run.
+	 * -ENODEV if not. For another queue than 0 the function sets capture->ended if the stop of
+	 * queue 0 has ended the run of this queue.
 	 */
 	int (*answers)(struct litepcie_capture *capture);
 	/*
@@ -130,8 +130,8 @@ struct litepcie_capture {
 	 */
 	uint64_t				released;
 	/*
-	 * position in the ring up to which the card may write now; with `newest` the card ignores
-	 * it
+	 * position, in bytes since the start, up to which the card may write to the ring now; with
+	 * `newest` the card ignores it
 	 */
 	uint64_t				limit;
 	/*
@@ -187,9 +187,10 @@ int litepcie_capture_allow(struct litepcie_capture *capture, uint64_t limit);
  * bits, litepcie_queue_put64() writes 64 bits, and litepcie_queue_get64() reads 64 bits. The queue
  * of the capture is selected in the card first, under the same lock. The upper half of 64 bits is
  * written first: the card takes over a new limit at the write of its lower half. The halves that
- * are read belong together, also if the card changes the register meanwhile. No half of such a
- * register may ever be all ones: if LITEPCIE_READS reads give that, litepcie_queue_get64() returns
- * -EIO with the sentence that the card does not answer. The caller does not hold the handle's lock.
+ * are read belong together, also if the card changes the register meanwhile. litepcie_queue_get64()
+ * is for registers of which neither half is ever all ones: if LITEPCIE_READS reads give all ones,
+ * it returns -EIO with the sentence that the card does not answer. The caller does not hold the
+ * handle's lock.
  */
 int litepcie_queue_put(struct litepcie_capture *capture, uint32_t offset, uint32_t value);
 /* Do what litepcie_queue_put() does, for a caller that holds the handle's lock. */

@@ -40,8 +40,8 @@ int litepcie_node_in(const char *folder);
 
 /*
  * Let the kernel take the pages of memory that was not touched yet from NUMA node @node, if that
- * node has free pages. If @node is -1 or too large, nothing is changed. Returns 0 or -errno. All
- * callers ignore an error: the memory then lies where the kernel chooses.
+ * node has free pages. If @node is -1 or too large, nothing is changed. Returns 0 or -errno. After
+ * an error the memory lies where the kernel chooses.
  */
 int litepcie_node_bind(int node, void *base, size_t size);
 

@@ -7,14 +7,14 @@
 /*
  * Access the registers of the capture block, for the back ends that reach registers themselves.
  *
- * Some registers belong to the queue that the register `select` names. They are accessed by the
- * functions litepcie_queue_, which select the queue under the handle's lock.
+ * Some registers belong to the queue that the register `select` names. The functions whose names
+ * begin with litepcie_queue_ access them, and select the queue under the same lock.
  */
 #include "capture.h"
 
 /*
- * Add the write that selects the capture's queue to a list of register writes. A card with one
- * queue needs no such write.
+ * Add the write that selects the capture's queue to a list of register writes. On a card without
+ * the register `select` the list stays as it is.
  */
 static struct litepcie_post *select_queue(const struct litepcie_capture *capture,
 					  struct litepcie_post *post)

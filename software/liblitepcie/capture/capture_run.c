@@ -14,7 +14,7 @@
  *
  * The back ends that use this file give the card each ring at one bus address, so a ring is one
  * segment. The registers for rings and sizes may change only while the block is at rest. Each start
- * of queue 0 sets all of them.
+ * of queue 0 sets those of all started queues.
  */
 #include "capture.h"
 
@@ -250,7 +250,8 @@ static bool is_full(const struct litepcie_capture *capture)
  * and the card's position has not moved for STUCK_MS, or half of rest_ms if that is less. Only the
  * program could make room, and the program waits in litepcie_capture_stop(). A status line that
  * cannot be true counts as a position that does not move. On a card with several queues the ring of
- * another queue may be the full one, so only the time without movement counts.
+ * another queue may be the full one, so only the time for which the position of queue 0 has not
+ * moved counts.
  */
 static void unblock(struct litepcie_capture *capture, int64_t *moved_ms, uint64_t *position)
 {

@@ -41,7 +41,8 @@ BLOCKS = {
     "sensors": "sensors",
     "module": "module#",
 }
-# The header that this program writes, and the folder with the C sources that use its macros.
+# The header that the output of this program replaces, and the folder with the C sources that use
+# its macros.
 HEADER = Path(__file__).resolve().with_name("layout.h")
 SOFTWARE = HEADER.parents[2]
 

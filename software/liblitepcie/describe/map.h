@@ -51,7 +51,7 @@ struct litepcie_notice_registers {
 	uint32_t line[2];
 	/*
 	 * register with the number of clock cycles without data after which a partly filled c2h
-	 * buffer ends; value 0: such a buffer waits for more data
+	 * buffer ends; value 0: no buffer ends for this reason
 	 */
 	uint32_t flush;
 	/*

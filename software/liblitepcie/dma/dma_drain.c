@@ -12,7 +12,7 @@
 #include "dma/engine/engine.h"
 #include "litepcie_capability.h"
 
-/* longest sleep in ms between two checks whether all h2c data has arrived in the card */
+/* longest time limit in ms of a sleep between two checks whether all h2c data is in the card */
 #define DRAIN_STEP_MS	8
 
 /*

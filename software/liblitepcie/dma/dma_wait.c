@@ -73,11 +73,10 @@ int litepcie_hand_over(struct litepcie *dev, unsigned int directions)
 
 /*
  * Before a sleep, hand over the buffers that are kept back for a batch, for each of @directions in
- * which the card has less than half a ring of buffers left. If the card has more, it makes progress
- * without them, and that ends the sleep. If every wait handed over what there is, most batches
- * would be short, and would save little. In h2c short batches may also cost interrupts: the last
- * buffer of a hand-over of fewer buffers than interrupt_every raises one, unless no buffer of the
- * stream asks for an interrupt (post_h2c() in engine.c).
+ * which the card has less than half a ring of buffers left. If the card has more, it can make
+ * progress without them. In h2c short batches may also cost interrupts: the last buffer of a
+ * hand-over of fewer buffers than interrupt_every raises one, unless no buffer of the stream asks
+ * for an interrupt (post_h2c() in engine.c).
  */
 static int hand_over_early(struct litepcie *dev, unsigned int directions)
 {
@@ -147,9 +146,9 @@ int litepcie_stopped(void)
 /*
  * Before the first sleep of a wait, check the counts in memory, if the card writes records of its
  * progress there and the channel is `shared` (backend.h): progress then makes the sleep needless.
- * After every SPINS-th wait that needs no sleep the thread sleeps for 0 ms all the same, since a
- * sleep counts interrupts and notices that the kernel wants the card back. After litepcie_dma_fd()
- * the check is left out, so that litepcie_dma_wait() sleeps, which clears the descriptor.
+ * At each multiple of SPINS of dev->spins the thread sleeps for 0 ms all the same, since a sleep
+ * counts interrupts and notices that the kernel wants the card back. After litepcie_dma_fd() the
+ * check is left out, so that litepcie_dma_wait() sleeps, which clears the descriptor.
  */
 static int spin(struct litepcie *dev, unsigned int directions, uint64_t before)
 {
@@ -167,8 +166,7 @@ static int spin(struct litepcie *dev, unsigned int directions, uint64_t before)
  * sleep at once, and a register read costs the card time. The sleep is cut into slices of
  * LITEPCIE_WAIT_SLICE_MS, and the card's counts are read after each slice. So a stop by another
  * thread is noticed within one slice as a rule. If an interrupt is lost in a run without polling,
- * the wait ends after one slice and INTERRUPT_GRACE_MS (engine.c) at most. The caller holds the
- * lock.
+ * the wait may take one slice and INTERRUPT_GRACE_MS (engine.c) longer. The caller holds the lock.
  */
 int litepcie_wait_for(struct litepcie *dev, unsigned int directions, uint64_t before,
 		      int timeout_ms)

@@ -21,7 +21,8 @@
 /*
  * A mapping of host memory that the card uses: the ring of a stream or of a capture, or memory for
  * records and status lines. The struct counts the users of the mapping: the back end, and each
- * litepcie_stream_keep(). The last litepcie_memory_drop() unmaps the memory.
+ * litepcie_stream_keep(). The last litepcie_memory_drop() unmaps the memory, unless it is the
+ * program's own.
  */
 struct litepcie_memory {
 	_Atomic unsigned int	users;
@@ -77,7 +78,10 @@ struct litepcie_stream {
 	 * ring, since all buffers are free at the start
 	 */
 	uint64_t	ahead;
-	/* number of released buffers that the card has been given; the others wait for a batch */
+	/*
+	 * value of @sw at the last hand-over of released buffers to the card; buffers that were
+	 * released later wait for a batch
+	 */
 	uint64_t	handed;
 	/* h2c: bytes of released buffers that are not sent, since buffers were sent only in part */
 	uint64_t	spared;

@@ -106,9 +106,9 @@ static int open_capture(struct litepcie_capture *capture)
 }
 
 /*
- * When the file is closed, the driver ends the queue's part of the capture and unpins its ring. If
- * another queue than 0 is closed during a run, its ring stays pinned until the stop of queue 0,
- * which ends the run of all queues.
+ * When the file is closed, the driver takes the queue from this program and unpins its ring, if the
+ * card answers. The close of queue 0 first ends the run of all queues. If another queue is closed
+ * during a run, its ring stays pinned until that run ends.
  */
 static void close_capture(struct litepcie_capture *capture)
 {

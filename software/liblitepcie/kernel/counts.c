@@ -6,8 +6,9 @@
 
 /*
  * Read the counts of finished buffers. poll_way() reads counts and errors from the driver's status
- * page, and records of c2h from a mapped ring, without a system call. A card with records writes
- * its counts to the page itself. ask_way() asks the driver, which reads the card's registers.
+ * page, and records of c2h from a mapped ring, without a system call. If the driver uses the card's
+ * records, the card itself writes its counts to the page. ask_way() asks the driver, which reads
+ * the card's registers.
  */
 #include "kernel.h"
 

@@ -92,8 +92,8 @@ int kernel_dma_map(struct litepcie *dev);
 void kernel_dma_unmap(struct litepcie *dev);
 
 /*
- * Returns 0, or -EOPNOTSUPP with a sentence if the driver has no held runs, in which the card waits
- * for buffers, as LitePCIe's driver has none.
+ * Returns 0, or -EOPNOTSUPP with a sentence if the driver, like LitePCIe's, has no held runs, in
+ * which the card waits for buffers.
  */
 int kernel_check_held(struct litepcie *dev);
 

@@ -48,8 +48,7 @@ static bool make_writable(const struct kernel *kernel, uint64_t offset, uint8_t 
 /*
  * Of the @pages pages of the BAR from page @first on, make those writable that the driver allows.
  * The whole BAR is mapped read-only at @base before. The driver allows or refuses a mapping as a
- * whole, so a part that is refused is tried again in two halves. A BAR of gigabytes with a few
- * blocks in it takes some dozens of calls.
+ * whole, so a part that is refused is tried again in two halves.
  */
 static void map_writable_parts(const struct kernel *kernel, const struct litepcie_bar *bar,
 			       uint8_t *base, size_t first, size_t pages)

@@ -243,8 +243,8 @@ static int set_shape(const struct litepcie_stream *stream)
 
 /*
  * Make and map the ring of a direction that this handle has just taken. The ring of the last run is
- * unmapped first: the driver's memory counts against the user's limit of locked memory for as long
- * as it is mapped.
+ * unmapped first: the driver's memory may count against the user's limit of locked memory for as
+ * long as it is mapped.
  */
 static int prepare(struct litepcie_stream *stream)
 {

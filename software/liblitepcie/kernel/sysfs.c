@@ -5,8 +5,8 @@
  */
 
 /*
- * Use sysfs: find the PCI device behind a device file, read how many interrupts of each direction
- * Lanebox's driver has taken, map BAR0 for LitePCIe's driver, and reset the card.
+ * Use sysfs: find the PCI device behind a device file, read numbers, such as the interrupts that
+ * Lanebox's driver counts, map BAR0 for LitePCIe's driver, and reset the card.
  *
  * With Lanebox's driver the device file's entry in sysfs has a link to the PCI device. LitePCIe's
  * driver makes no such link. If that driver is bound to a single card, all its device files belong

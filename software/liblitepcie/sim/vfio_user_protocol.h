@@ -6,10 +6,9 @@
 
 /*
  * The vfio-user messages as they are on the socket (QEMU, docs/interop/vfio-user.rst), in little
- * endian. Every program of the project that speaks vfio-user uses the definitions of this file. The
- * client of this library includes the file, and so does the simulated board's server (C++). The
- * Python clients parse the file (tools/c_header.py), so all that it defines are enumerations with
- * values, structures of fixed-width integers, and checks of their sizes.
+ * endian. The client of this library includes the file, and so does the simulated board's server
+ * (C++). The Python clients parse the file (tools/c_header.py), so all that it defines are
+ * enumerations with values, structures of fixed-width integers, and checks of their sizes.
  */
 #ifndef LITEPCIE_VFIO_USER_PROTOCOL_H
 #define LITEPCIE_VFIO_USER_PROTOCOL_H

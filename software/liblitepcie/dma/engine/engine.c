@@ -119,8 +119,8 @@ static void begin_lengths(struct litepcie_stream *stream)
 }
 
 /*
- * The length is stored without the lock, so another thread may have stopped the run meanwhile. Such
- * a length is never read, since the next run begins with whole buffers.
+ * The length is stored without the lock, so another thread may have stopped the run meanwhile. The
+ * next run does not read such a length, since it begins with whole buffers.
  */
 void litepcie_engine_h2c_length(struct litepcie_stream *stream, uint64_t number, uint32_t bytes)
 {
@@ -179,10 +179,10 @@ int litepcie_engine_hand_over(struct litepcie_stream *stream)
 
 /*
  * Ask the card for its progress, if needed, after a sleep without an interrupt or in place of a
- * sleep. A card that writes records reports its progress in memory. So its registers are read only
- * when nothing has set dev->silent_ms to 0 for LITEPCIE_WAIT_SLICE_MS, to check that the card is
- * still there. The registers of a card without records are read at once, unless a timer polls the
- * card (poll_us).
+ * sleep. A card that writes records reports its progress in memory. So this function reads its
+ * registers only when nothing has set dev->silent_ms to 0 for LITEPCIE_WAIT_SLICE_MS, to check that
+ * the card is still there. The registers of a card without records are read at once, unless a timer
+ * polls the card (poll_us).
  */
 static int poll_if_silent(struct litepcie *dev)
 {
@@ -226,18 +226,15 @@ int litepcie_engine_received(struct litepcie *dev, uint64_t *bytes)
 /* Waits for interrupts, and counts of them ---------------------------------------------------- */
 
 /*
- * Returns the least number of interrupts that the card must have sent. One interrupt may stand for
- * both directions, so on a card without records (reports of its progress in host memory) the result
- * is the larger of the two directions' numbers. On a card with records it is the number of c2h.
+ * Returns the least number of interrupts that the card must have sent for the executed descriptors
+ * that asked for one. One interrupt may stand for both directions, so the result is the larger of
+ * the two directions' numbers of such descriptors. On a card with records (reports of its progress
+ * in host memory) only c2h counts, since one h2c interrupt may stand for several buffers.
  */
 static int64_t interrupts_due(const struct litepcie *dev)
 {
 	uint64_t h2c = dev->h2c.asked, c2h = dev->c2h.asked;
 
-	/*
-	 * On a card with records (reports of its progress in host memory) one h2c interrupt may
-	 * stand for several buffers, so h2c is left out.
-	 */
 	return (int64_t)(h2c > c2h && !dev->notices.records ? h2c : c2h);
 }
 
@@ -289,8 +286,7 @@ int litepcie_engine_wait(struct litepcie *dev, unsigned int directions, int time
  * the back end merges interrupts (VFIO and kernel). Two interrupts that are due within the time of
  * one message merge, and the card then sends fewer than were asked for. On a card with records
  * (reports of its progress in host memory) that may happen in h2c, and in c2h with packets or with
- * an interrupt for each buffer. In a run whose interrupts cannot be counted, look_for_lost() alone
- * finds lost ones.
+ * an interrupt for each buffer.
  */
 static bool interrupts_can_be_counted(const struct litepcie_stream *stream)
 {

@@ -38,7 +38,10 @@ void litepcie_engine_configure(struct litepcie_stream *stream);
 int litepcie_engine_start(struct litepcie_stream *stream);
 int litepcie_engine_stop(struct litepcie_stream *stream);
 
-/* Give the card all released buffers (those below stream->sw) that it does not have yet. */
+/*
+ * Give the card the buffers that it does not have yet: of h2c those below number stream->sw, and of
+ * c2h those below stream->sw + buffer_count, but none from the option limit on.
+ */
 int litepcie_engine_hand_over(struct litepcie_stream *stream);
 
 /*

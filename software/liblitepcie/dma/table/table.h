@@ -21,7 +21,8 @@ extern const struct litepcie_channel litepcie_table_channel;
 /*
  * Returns the bus address of the memory of @kind (a LITEPCIE_MEMORY_ value), for the card. All
  * addresses are 4 GiB or more, so that an address that loses its upper half is noticed at the first
- * transfer. They have at most 39 bits, as small IOMMUs need. Two kinds of memory are 4 GiB apart.
+ * transfer. They have at most 39 bits, as small IOMMUs need. The addresses of two kinds of memory
+ * are 4 GiB or more apart.
  */
 static inline uint64_t litepcie_iova(unsigned int kind)
 {
@@ -30,8 +31,8 @@ static inline uint64_t litepcie_iova(unsigned int kind)
 
 /*
  * Stop DMA and a capture that an earlier client may have left running. The card must not be bus
- * master when this function is called. It waits until both directions of the DMA are at rest, but
- * not for the capture. Returns -ETIMEDOUT if a direction does not come to rest.
+ * master when this function is called. The function waits until both directions of the DMA are at
+ * rest, but not for the capture. Returns -ETIMEDOUT if a direction does not come to rest.
  */
 int litepcie_table_quiesce(struct litepcie *dev);
 

@@ -13,9 +13,8 @@
 
 /*
  * h2c comes to rest when its last read of host memory has ended, by a completion or by a timeout.
- * c2h makes no reads, and rests sooner. Each check for rest is a register read, which takes at
- * least IDLE_LOOK_NS of device time. So IDLE_READS checks together take at least as long as the
- * card's longest read of host memory.
+ * Each check for rest is a register read, which takes at least IDLE_LOOK_NS of device time. So
+ * IDLE_READS checks take at least LITEPCIE_LONGEST_READ_US.
  */
 #define IDLE_LOOK_NS		400u
 #define IDLE_READS		(LITEPCIE_LONGEST_READ_US * 1000u / IDLE_LOOK_NS)
@@ -24,9 +23,8 @@
 
 /*
  * If the interrupt cause of the user's logic is set, set dev->user_raised and clear the cause. The
- * last register read returns only after the card has cleared the cause. So an interrupt that was
- * merged into the old cause came before this function returns, and the program sees what the logic
- * wrote to memory before that interrupt.
+ * last register read returns only after the card has cleared the cause. So an interrupt that the
+ * logic raises after this function has returned sets the cause again.
  */
 static int user_poll(struct litepcie *dev)
 {

@@ -5,8 +5,8 @@
  */
 
 /*
- * Wait ten times, 100 ms at most each, for an interrupt of the logic in the card's user slot. Print
- * a line for each interrupt that comes.
+ * Wait ten times, with a timeout of 100 ms each, for an interrupt of the logic in the card's user
+ * slot. Print a line for each interrupt that comes.
  */
 #include <liblitepcie.h>
 #include <stdio.h>
