@@ -126,7 +126,8 @@ struct litepcie_channel {
 	int (*run)(struct litepcie_stream *stream);
 	/*
 	 * Stop the direction, which is active, or whose start has failed halfway. When stop()
-	 * returns 0, the card reads and writes the ring no more.
+	 * returns 0, the direction is at rest. The card then makes no further access to the ring,
+	 * except that with LitePCIe's endpoint the last c2h writes may still be on their way.
 	 */
 	int (*stop)(struct litepcie_stream *stream);
 	/*

@@ -22,7 +22,10 @@
  */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the library needs a little-endian host");
 
-/* longest time in ms for which a waiting thread sleeps at once, before it checks for a stop */
+/*
+ * longest time in ms for which a waiting thread sleeps at once, before it looks again whether to
+ * wait on
+ */
 #define LITEPCIE_WAIT_SLICE_MS	200
 
 /* The lock, errors and their sentences --------------------------------------------------------- */

@@ -358,10 +358,11 @@ int litepcie_bar_write_burst(struct litepcie *dev, unsigned int bar, uint64_t of
  * sysfs, which maps it uncached. The BARs of a simulated board cannot be mapped.
  *
  * To a user without CAP_SYS_RAWIO Lanebox's driver maps for writing only those pages that belong to
- * memories and to the user slot. @window then says that it is partial: a store to another page ends
- * in SIGSEGV. litepcie_writel() reaches the other registers that are allowed. Returns 0 or -errno;
- * -EINVAL: no card has a BAR of this number, -ENOENT: the card has no such BAR, -EOPNOTSUPP: the
- * BAR cannot be mapped in this way. Threads: any.
+ * memories and to the user slot, and none of a slot whose logic can send commands to read or write
+ * host memory. @window then says that it is partial: a store to another page ends in SIGSEGV.
+ * litepcie_writel() reaches the other registers that are allowed. Returns 0 or -errno; -EINVAL: no
+ * card has a BAR of this number, -ENOENT: the card has no such BAR, -EOPNOTSUPP: the BAR cannot be
+ * mapped in this way. Threads: any.
  */
 int litepcie_bar_map(struct litepcie *dev, unsigned int bar, struct litepcie_window *window);
 

@@ -116,7 +116,8 @@ struct litepcie_capture_config {
 	bool		newest;
 	/*
 	 * link type of the frames, one of LITEPCIE_LINK_ or another of tcpdump.org's list up to
-	 * 65535, for the header of a file; 0: Ethernet. A sensor's frames are of a type for users.
+	 * 65535, for the header of a file; 0: Ethernet. For frames of no network, such as a
+	 * sensor's, take one of LITEPCIE_LINK_USER0 to LITEPCIE_LINK_USER15.
 	 */
 	uint32_t	link_type;
 	/*

@@ -8,7 +8,8 @@
  * Access the registers of the capture block, for the back ends that reach registers themselves.
  *
  * Some registers belong to the queue that the register `select` names. The functions whose names
- * begin with litepcie_queue_ access them, and select the queue under the same lock.
+ * begin with litepcie_queue_ select the queue and access such a register, both under one hold of
+ * the handle's lock.
  */
 #include "capture.h"
 

@@ -6,8 +6,8 @@
 
 /*
  * Find registers by name. layout.h has the registers of most types of blocks, in version 1 of the
- * block. The library knows other registers, and those of a block of another version, only from the
- * csr.json of the build (csr_file.c).
+ * block. The library knows the names of other registers, and of those of a block of another
+ * version, only from the csr.json of the build (csr_file.c).
  */
 #include <stdio.h>
 #include <stdlib.h>

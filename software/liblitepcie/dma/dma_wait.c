@@ -146,9 +146,10 @@ int litepcie_stopped(void)
 /*
  * Before the first sleep of a wait, check the counts in memory, if the card writes records of its
  * progress there and the channel is `shared` (backend.h): progress then makes the sleep needless.
- * At each multiple of SPINS of dev->spins the thread sleeps for 0 ms all the same, since a sleep
- * counts interrupts and notices that the kernel wants the card back. After litepcie_dma_fd() the
- * check is left out, so that litepcie_dma_wait() sleeps, which clears the descriptor.
+ * When SPINS waits have needed no sleep (dev->spins counts them), the thread sleeps for 0 ms all
+ * the same, since a sleep counts interrupts and notices that the kernel wants the card back. After
+ * litepcie_dma_fd() the check is left out, so that litepcie_dma_wait() sleeps, which clears the
+ * descriptor.
  */
 static int spin(struct litepcie *dev, unsigned int directions, uint64_t before)
 {

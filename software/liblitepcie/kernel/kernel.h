@@ -9,7 +9,7 @@
  * map_bars.c maps the BARs. ring.c maps the rings, channel.c runs them, and counts.c reads what the
  * card has done. capture.c captures frames into memory of pages.c. wait.c waits for the driver,
  * ioctl.c makes ioctl()s on the device file, users.c names other programs that have the device
- * open, and sysfs.c finds facts, maps BAR0 and resets the card by sysfs.
+ * open, and sysfs.c reads numbers, maps BAR0 and resets the card by sysfs.
  */
 #ifndef LITEPCIE_KERNEL_H
 #define LITEPCIE_KERNEL_H

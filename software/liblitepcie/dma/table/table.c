@@ -13,7 +13,8 @@
  * executed descriptors modulo 2^32, read at one instant. A descriptor counts as executed
  *   h2c: when its data is in the card; with LitePCIe's endpoint, when the last read request for it
  *        has been issued, and its data may still be on the way
- *   c2h: when the last write has entered the core, and up to 1.5 kB may not have reached the host
+ *   c2h: when the DMA has handed over its last write, and the last bytes may not have reached the
+ *        host
  * A card without records raises the descriptor's interrupt at the same moment. h2c_usable() and
  * c2h_usable() find the buffers whose data has arrived. If a card writes records and status lines,
  * its counts are read from those (notices.c), not from its registers.

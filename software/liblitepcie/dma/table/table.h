@@ -74,9 +74,10 @@ int litepcie_polling_stop(struct litepcie *dev);
 /*
  * litepcie_polling_begin() is called after an interrupt, and starts polling in adaptive mode.
  * litepcie_polling_tick() is called after a sleep without an interrupt, and takes the timer's
- * event. If there was an event in adaptive mode, it also reads how far the card is. If the card has
- * made no progress since the last event, it ends polling, unless a last look at the card's
- * registers finds progress. The caller reads the counts of buffers after each of the two functions.
+ * event. If there was an event in adaptive mode, litepcie_polling_tick() also reads how far the
+ * card is. If the card has made no progress since the last event, the function ends polling, unless
+ * a last look at the card's registers finds progress. The caller reads the counts of buffers after
+ * each of the two functions.
  */
 int litepcie_polling_begin(struct litepcie *dev);
 int litepcie_polling_tick(struct litepcie *dev);
