@@ -13,8 +13,8 @@
  * last block of each complete MBUF is its seal, which has the number of the MBUF and the counts so
  * far. A frame is a record: an Enhanced Packet Block with the time in ns since the card's reset.
  * Frames for which the ring has no room are lost as a whole, unless the setting lossless or newest
- * is true. The card counts each lost frame once, by its cause, and the next record of the same port
- * has the number of frames that are missing before it.
+ * is true. The card counts each lost frame once, by its cause. The next record of the same port in
+ * the same ring has the number of that port's frames that were lost before it.
  *
  * A card may have several queues, each with its own ring, status line (counts that the card writes
  * to host memory) and counts by port. A struct litepcie_capture is one queue, which one thread
@@ -185,7 +185,10 @@ struct litepcie_packet {
 	uint32_t	kept;		/* bytes of the frame that are at @data */
 	uint32_t	length;		/* bytes that the frame had at its source */
 	uint32_t	flags;		/* pcapng's epb_flags; 0: the frame has none */
-	/* number of frames of the same port that were lost right before this frame */
+	/*
+	 * number of frames of the same port and queue that were lost since the last record of that
+	 * port in the queue's ring
+	 */
 	uint64_t	dropped;
 };
 
@@ -199,10 +202,10 @@ struct litepcie_account {
 };
 
 /*
- * What became of the frames of one port. Each frame that no rule has discarded is counted in one
- * member: it was delivered to the ring, or dropped because its source marked it as bad, or lost
- * because the ring had no room, or because the card's staging memory (the buffer before the ring)
- * had none.
+ * What became of the frames of one port in the capture's queue. Each frame that no rule has
+ * discarded is counted in one member: it was delivered to the ring, or dropped because its source
+ * marked it as bad, or lost because the ring had no room, or because the card's staging memory (the
+ * buffer before the ring) had none.
  */
 struct litepcie_port_accounts {
 	struct litepcie_account	delivered, bad, lost_ring, lost_staging;
@@ -314,10 +317,10 @@ int litepcie_capture_settings(const struct litepcie_capture *capture,
  * the card is at rest, and until it has cleared its counts, for @rest_ms each at most.
  *
  * Returns 0 or -errno; -EBUSY: this queue takes frames already, another program has it, or queue 0
- * runs already, -EINVAL: the settings of the started queues contradict each other, -EMSGSIZE: there
- * are no huge pages for a ring behind the kernel driver, -ENOMEM: no memory, -EPERM: behind the
- * kernel driver `net` needs CAP_NET_RAW, -ETIMEDOUT: the card does not come to rest, or does not
- * clear its counts, -EIO: the card does not answer. Threads: one.
+ * runs already, -EINVAL: the settings of the started queues contradict each other, -EMSGSIZE:
+ * behind the kernel driver the pages for the ring are too small for its MBUFs, -ENOMEM: no memory,
+ * -EPERM: behind the kernel driver `net` needs CAP_NET_RAW, -ETIMEDOUT: the card does not come to
+ * rest, or does not clear its counts, -EIO: the card does not answer. Threads: one.
  */
 int litepcie_capture_start(struct litepcie_capture *capture);
 
@@ -397,10 +400,10 @@ int litepcie_capture_sort(struct litepcie_capture *capture, const struct litepci
  *
  * A frame must match each of these words that is given: port=N, vlan=N, ethertype=N, proto=N or one
  * of proto=tcp, udp, sctp and icmp, flags=N/MASK for those of TCP, length=N-M, sport=N-M,
- * dport=N-M, src=ADDRESS/BITS and dst=ADDRESS/BITS. -M and /BITS may be left out. The words ipv4,
- * ipv6, tagged, fragment and ports match a frame of that version of IP, with a VLAN tag, that is a
- * fragment, or that has port numbers. One of these five words with ! before it matches all other
- * frames. Of an IPv6 address the first 64 bits are compared at most.
+ * dport=N-M, src=ADDRESS/BITS and dst=ADDRESS/BITS. -M, /MASK and /BITS may be left out. The words
+ * ipv4, ipv6, tagged, fragment and ports match a frame of that version of IP, with a VLAN tag, that
+ * is a fragment, or that has port numbers. One of these five words with ! before it matches all
+ * other frames. Of an IPv6 address the first 64 bits are compared at most.
  *
  * The frame goes to the queue of queue=N, and not where the spread sends it. snap=N keeps N bytes
  * of the frame. The word discard, without these two, drops the frame and counts it. A rule needs at

@@ -22,8 +22,8 @@
 
 /*
  * Read the gateware's identifier into dev->card.identifier. The block with the identifier has one
- * character in each word, and words to spare behind the text. Reading stops after a word of 0,
- * which ends the text, at the end of the block, or when dev->card.identifier is full.
+ * character in each word. Reading stops after a word of 0, which ends the text, at the end of the
+ * block, or when dev->card.identifier is full.
  */
 int litepcie_identifier_read(struct litepcie *dev)
 {

@@ -30,8 +30,8 @@
 #define DEVCTL_MRRS_SHIFT	12
 
 /*
- * The address to which cards write MSIs on x86 hosts. The process of the simulated board catches a
- * write to this address and signals the eventfd instead.
+ * The address to which cards write MSIs on x86 hosts. The process of the simulated board does not
+ * use it: for each MSI it signals the eventfd.
  */
 #define MSI_HOST_ADDRESS	0xfee00000u
 

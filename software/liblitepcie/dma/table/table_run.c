@@ -13,8 +13,8 @@
 
 /*
  * h2c comes to rest when its last read of host memory has ended, by a completion or by a timeout.
- * Each check for rest is a register read, which takes at least IDLE_LOOK_NS of device time. So
- * IDLE_READS checks take at least LITEPCIE_LONGEST_READ_US.
+ * Each check for rest is a register read. If it takes IDLE_LOOK_NS, IDLE_READS checks take
+ * LITEPCIE_LONGEST_READ_US, the longest time of such a read.
  */
 #define IDLE_LOOK_NS		400u
 #define IDLE_READS		(LITEPCIE_LONGEST_READ_US * 1000u / IDLE_LOOK_NS)
