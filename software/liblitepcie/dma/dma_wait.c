@@ -72,10 +72,10 @@ int litepcie_hand_over(struct litepcie *dev, unsigned int directions)
 }
 
 /*
- * Before a sleep, hand over the buffers that are kept back for a batch, for each of @directions in
- * which the card has less than half a ring of buffers left. If the card has more, it can make
- * progress without them. In h2c short batches may also cost interrupts: the last buffer of a
- * hand-over of fewer buffers than interrupt_every raises one, unless no buffer of the stream asks
+ * At a wait or a check, hand over the buffers that are kept back for a batch, for each of
+ * @directions in which the card has less than half a ring of buffers left. If the card has more, it
+ * can make progress without them. In h2c short batches may also cost interrupts: the last buffer of
+ * a hand-over of fewer buffers than interrupt_every raises one, unless no buffer of the stream asks
  * for an interrupt (post_h2c() in engine.c).
  */
 static int hand_over_early(struct litepcie *dev, unsigned int directions)

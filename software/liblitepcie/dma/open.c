@@ -71,8 +71,8 @@ static int check_packets(struct litepcie *dev, const struct litepcie_stream_opti
 }
 
 /*
- * Returns -EINVAL if poll_us (the time between two polls of the card) is out of its limits, or is 0
- * in adaptive mode.
+ * Returns -EINVAL if poll_us (the time between two polls of the card) is neither 0 nor within its
+ * limits, or is 0 in adaptive mode.
  */
 static int check_polling(const struct litepcie_stream_options *options)
 {

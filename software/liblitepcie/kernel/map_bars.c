@@ -8,10 +8,10 @@
  * The BARs of the "kernel" back end. Lanebox's driver maps BAR0 uncached, and BARs of prefetchable
  * memory write-combining. With LitePCIe's driver only BAR0 is mapped, through sysfs.
  *
- * Registers that could make the card write to any address of host memory need CAP_SYS_RAWIO. For a
- * user without it the driver maps a whole BAR for reading. It maps for writing only those pages in
- * which every byte may be written. The driver decides that by the card's capability table, so the
- * library finds out by trying.
+ * Writes to registers that could make the card write to any address of host memory need
+ * CAP_SYS_RAWIO. For a user without that capability the driver maps a whole BAR for reading. It
+ * maps for writing only those pages in which every byte may be written. The driver decides that by
+ * the card's capability table, so the library finds out by trying.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -137,8 +137,8 @@ static bool has_held_runs(const struct kernel *kernel)
 
 /*
  * The ioctl MMAP_DMA_INFO comes first, since both Lanebox's and LitePCIe's driver know it: its
- * error says that the device file is of neither driver. The pages with the driver's counts are
- * mapped only if the driver has held runs (in which the card waits for buffers): only Lanebox's
+ * error ENOTTY says that the device file is of neither driver. The pages with the driver's counts
+ * are mapped only if the driver has held runs (in which the card waits for buffers): only Lanebox's
  * driver has both.
  */
 int kernel_dma_map(struct litepcie *dev)

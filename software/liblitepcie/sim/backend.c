@@ -112,7 +112,7 @@ static bool write_all(int fd, const uint8_t *data, size_t size)
 
 /*
  * Map the file @fd, which the process of the simulated board will map, too. The pages are populated
- * now, since a page fault at the first use of each would slow down a run. Memory of more than
+ * now, since a page fault at the first use of each would slow down a run. New memory of more than
  * PREPARED_BYTES gets its pages at their first use.
  *
  * The board can only map files. So a program's own memory at @place is replaced by the pages of the

@@ -23,7 +23,10 @@ struct litepcie;
 struct litepcie_buffer;
 struct litepcie_stream;
 
-/* Where the status lines and records lie in memory. The card writes them while a stream runs. */
+/*
+ * Where the status lines and records lie in memory. The card writes them while a stream runs.
+ * Behind the kernel driver the driver may write the lines instead.
+ */
 struct litepcie_notices {
 	/*
 	 * status line of each direction: the first LITEPCIE_STATUS_LINE_SIZE bytes of the struct;
