@@ -484,15 +484,20 @@ struct litepcie_player {
 	bool		fixed_port;
 	/* true: frames keep their recorded times; false: they get the times at which they leave */
 	bool		keep_time;
-	uint64_t	bytes_per_s;	/* speed of the line in bytes a second, with PACE_LINE */
+	/* with LITEPCIE_PACE_LINE: speed of the line in bytes a second */
+	uint64_t	bytes_per_s;
 	/*
-	 * with PACE_LINE: a frame takes the time of so many bytes on the line in addition to its
-	 * own bytes; at most 255
+	 * with LITEPCIE_PACE_LINE: a frame takes the time of so many bytes on the line in addition
+	 * to its own bytes; at most 255
 	 */
 	uint32_t	overhead;
-	/* with PACE_LINE: a frame of fewer bytes takes the time of so many bytes; at most 255 */
+	/*
+	 * with LITEPCIE_PACE_LINE: a frame of fewer bytes than @least takes the time of @least
+	 * bytes; at most 255
+	 */
 	uint32_t	least;
-	double		packets_per_s;	/* frames a second, with PACE_PACKETS */
+	/* with LITEPCIE_PACE_PACKETS: number of frames a second */
+	double		packets_per_s;
 	/*
 	 * longest time in ms that the start waits for a frame of an earlier start; 0:
 	 * LITEPCIE_CAPTURE_REST_MS, -1: for ever

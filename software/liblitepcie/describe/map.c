@@ -192,9 +192,9 @@ static int find_parameters(struct litepcie *dev)
 
 /*
  * Find the registers by which frames are sorted into several capture queues. Their offsets are
- * parameters of the block CAPTURE_QUEUES. A block of an unknown version, or with other numbers of
- * queues, rules or entries of the spread (a table of queues) than the library can use, is ignored:
- * the library then uses one queue.
+ * parameters of the block LITEPCIE_BLOCK_CAPTURE_QUEUES. A block of an unknown version, or with
+ * other numbers of queues, rules or entries of the spread (a table of queues) than the library can
+ * use, is ignored: the library then uses one queue.
  */
 static void find_sorter(struct litepcie *dev)
 {
@@ -219,7 +219,8 @@ static void find_sorter(struct litepcie *dev)
 
 /*
  * Find the registers that let the capture block also record the frames of the card's net device.
- * Their offsets are parameters of the block CAPTURE_NET. A block of an unknown version is ignored.
+ * Their offsets are parameters of the block LITEPCIE_BLOCK_CAPTURE_NET. A block of an unknown
+ * version is ignored.
  */
 static void find_net(struct litepcie *dev)
 {
