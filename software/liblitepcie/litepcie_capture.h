@@ -202,8 +202,8 @@ struct litepcie_account {
 };
 
 /*
- * What became of the frames of one port in the capture's queue. Each frame that no rule has
- * discarded is counted in one member: it was delivered to the ring, or dropped because its source
+ * What became of the frames of one port in the capture's queue. Each frame that was sorted into
+ * this queue is counted in one member: it was delivered to the ring, or dropped because its source
  * marked it as bad, or lost because the ring had no room, or because the card's staging memory (the
  * buffer before the ring) had none.
  */

@@ -198,8 +198,9 @@ void litepcie_diagnose(struct litepcie *dev, unsigned int directions, char *text
 
 /*
  * Returns how accesses of litepcie_bar_read() and litepcie_bar_write() reach BAR0: "vfio-user",
- * "bar" (a mapping) or "ioctl". If a simulated board takes only one write in a message, the text is
- * "vfio-user, one write in a message". Threads: any.
+ * "bar" (a mapping, but writes to its read-only pages are ioctl()s) or "ioctl". If a simulated
+ * board takes only one write in a message, the text is "vfio-user, one write in a message".
+ * Threads: any.
  */
 const char *litepcie_mmio_path(const struct litepcie *dev);
 

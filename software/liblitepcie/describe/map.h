@@ -155,7 +155,7 @@ struct litepcie_map {
 	uint32_t	counters_control, counters_time;
 	/*
 	 * registers of two words with the counters of each TLP stream (cq, cc, rq, rc), in the
-	 * order beats, stalls, TLPs, payload bytes, times of the first and of the last TLP
+	 * order beats, stalls, TLPs, payload bytes, device times of the first and of the last beat
 	 */
 	uint32_t	streams[4][6];
 	uint32_t	pattern_control, pattern_beats, pattern_errors, pattern_first_error;
