@@ -80,8 +80,8 @@ struct litepcie_slot_registers {
 	 */
 	uint32_t now;
 	/*
-	 * registers with the monitor's copy of valid and ready of h2c and c2h (@state, one word),
-	 * and of device time (@time, two words)
+	 * registers with the monitor's copy of the signals valid and ready of h2c and c2h (@state,
+	 * one word), and of device time (@time, two words)
 	 */
 	uint32_t state, time;
 	/* registers with the monitor's copy of the counters of the two streams */

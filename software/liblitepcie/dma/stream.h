@@ -57,8 +57,8 @@ struct litepcie_stream {
 	/* mapping of the ring's memory, owned by the back end; NULL: the ring has no memory yet */
 	struct litepcie_memory *memory;
 	/*
-	 * address of the ring in this process; NULL: the stream is closed, or was not started yet
-	 * behind the kernel driver
+	 * address of the ring in this process; NULL: the ring has no memory yet, as of a closed
+	 * stream, or of one that was not started yet behind the kernel driver
 	 */
 	uint8_t		*base;
 	/* bus address of the ring's memory, set by table.c; 0 behind the kernel driver */
