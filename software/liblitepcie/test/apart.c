@@ -73,8 +73,9 @@ static void receive(void)
 }
 
 /*
- * Send BUFFERS buffers of the pattern from dword *@next on, and wait until the card has checked
- * them. The card must find no error. *@next becomes the dword behind the last.
+ * Send BUFFERS buffers of the pattern from dword *@next on, and wait until the card has received
+ * them. The card's pattern checker must have found no error. *@next becomes the number of the dword
+ * behind the last that was sent.
  */
 static void transmit(uint32_t *next)
 {

@@ -5,8 +5,8 @@
  */
 
 /*
- * Checks for test programs in C. CHECK and CHECK_EQUAL print a check that fails with its line, and
- * count it in failed_checks, from which main() makes the exit status.
+ * Checks for test programs in C. If a check fails, CHECK and CHECK_EQUAL print it, with its line in
+ * the source, and count it in failed_checks, from which main() makes the exit status.
  */
 #ifndef LITEPCIE_TEST_H
 #define LITEPCIE_TEST_H

@@ -160,7 +160,7 @@ static void single_buffers_come_back(struct litepcie *dev, unsigned int buffers)
 	/*
 	 * On a busy machine some of the library's sleeps of 200 ms may end before the card's
 	 * interrupt comes. woken_by_timeout counts the waits that then find progress without an
-	 * interrupt. There may be a quarter as many of them as buffers.
+	 * interrupt. The test accepts up to a quarter as many of them as buffers.
 	 */
 	CHECK(stats.woken_by_timeout <= buffers / 4);
 	CHECK_EQUAL(stats.interrupts_missed, 0);
@@ -242,7 +242,7 @@ static void registers_have_names(struct litepcie *dev, const char *csr)
 	CHECK(count > 40);
 	/*
 	 * Without csr.json the library knows the register pcie_endpoint_timeout only if the card's
-	 * capability table describes the endpoint's registers. The csr.json of this test has that
+	 * capability table has the block of this register. The csr.json of this test has the
 	 * register.
 	 */
 	rc = litepcie_register_find(dev, "pcie_endpoint_timeout", &found);
@@ -275,9 +275,9 @@ static void the_card_says_what_it_is(struct litepcie *dev)
 }
 
 /*
- * Accesses of 4, 8, 16, 32 and 64 bytes move the right bytes inside BAR0, and are refused beyond
- * the end of BAR0 and in a BAR that the card does not have. A size is left out if a write of this
- * size returns -EOPNOTSUPP.
+ * Accesses of 4, 8, 16, 32 and 64 bytes must move the right bytes inside BAR0. A size is left out
+ * if a write of this size returns -EOPNOTSUPP. Accesses beyond the end of BAR0, and to a BAR that
+ * the card does not have, must be refused.
  */
 static void wide_accesses_stay_inside(struct litepcie *dev)
 {

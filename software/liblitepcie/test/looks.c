@@ -8,7 +8,7 @@
  * Test that the counters of a card can be read, as lanebox-live reads them, while another program
  * receives data. The stream of the other program must not block the reads. The test reads the
  * counters once, and then up to LOOKS times more, until a read finds more payload bytes and TLPs
- * than the first. It fails if a read fails, or if no read finds more.
+ * than the first. If no read finds more, the test fails.
  */
 #include <stdlib.h>
 #include <time.h>

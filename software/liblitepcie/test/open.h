@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* The beginning of a test program: it opens the card that its first argument names. */
+/* A helper by which test programs open the card that their first argument names. */
 #ifndef LITEPCIE_TEST_OPEN_H
 #define LITEPCIE_TEST_OPEN_H
 
@@ -14,8 +14,8 @@
 #include "liblitepcie.h"
 
 /*
- * Open the card @name if the command line is @complete. Otherwise, or if the card cannot be opened,
- * print a sentence (@usage, or the reason) and return false. The program then ends with status 2.
+ * Open the card @name if @complete (the command line is right) is true. Returns true if the card is
+ * open. Otherwise prints @usage, or the reason why the card cannot be opened, and returns false.
  */
 static inline bool open_device(struct litepcie **dev, bool complete, const char *name,
 			       const char *usage)

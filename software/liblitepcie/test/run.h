@@ -6,8 +6,7 @@
 
 /*
  * Helpers by which a test starts one or both streams of a card by one struct run_config, and
- * reaches a buffer by its number, any number of times and in any order. apart.c tests the public
- * calls without these helpers.
+ * reaches a buffer by its number, any number of times and in any order.
  */
 #ifndef LITEPCIE_TEST_RUN_H
 #define LITEPCIE_TEST_RUN_H

@@ -5,12 +5,12 @@
  */
 
 /*
- * Print what litepcie_slot() says at the beginning and at the end of this program, and what
- * litepcie_diagnose() says before DMA runs and while DMA hangs. DMA hangs since h2c goes through
- * the user slot, and no c2h buffer is released. Also print the sentence of a drain that fails then.
- * The first argument names the card. A second argument says that the logic in the user slot sends
- * back all data: then the program also releases the c2h buffers, DMA must go on, and the program
- * prints litepcie_diagnose() once more.
+ * Print what litepcie_slot() returns at the beginning and at the end of this program, and what
+ * litepcie_diagnose() says before DMA runs, before data is sent, and while DMA hangs. DMA hangs
+ * when h2c data goes through the user slot, and no c2h buffer is released. Also print the sentence
+ * of a drain that fails then. The first argument names the card. A second argument says that the
+ * logic in the user slot sends back all data: then the program also releases the c2h buffers, DMA
+ * must go on, and the program prints litepcie_diagnose() once more.
  */
 #include <errno.h>
 #include <inttypes.h>

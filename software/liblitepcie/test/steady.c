@@ -6,8 +6,8 @@
 
 /*
  * A program that streams in one direction: it acquires each buffer, reads or writes only its first
- * dword, and releases it. Tests run this program twice with different numbers of buffers. From the
- * difference between the two runs they compute the cost of an additional buffer, for example in
+ * dword, and releases it. Some tests run this program twice with different numbers of buffers. From
+ * the difference between the two runs they compute the cost of an additional buffer, for example in
  * register reads or in instructions of the library.
  */
 #include <stdlib.h>

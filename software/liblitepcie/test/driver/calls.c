@@ -67,10 +67,9 @@ static void a_burst_may_end_with_bar0(void)
 }
 
 /*
- * A user without CAP_SYS_RAWIO reads all of BAR0 through the mapping. Writes of this user go
- * through the mapping on pages that the driver maps for writing, and by ioctl() on other pages. An
- * ioctl() writes 4 bytes, so a write of 8 bytes to a page that is mapped only for reading is
- * refused.
+ * For a user without CAP_SYS_RAWIO litepcie_bar_read() reads any page of BAR0 through the mapping.
+ * litepcie_bar_write() and litepcie_bar_write_burst() use the mapping on pages that the driver maps
+ * for writing. On other pages a write of 4 bytes is an ioctl(), and a write of 8 bytes is refused.
  */
 static void a_user_reads_all_and_writes_its_own(void)
 {
@@ -109,9 +108,9 @@ static void a_user_reads_all_and_writes_its_own(void)
 }
 
 /*
- * For a user without CAP_SYS_RAWIO a write of 4 bytes to each page of BAR0 must go through the
- * mapping if the driver allows that page to be mapped for writing, else by ioctl(). The driver
- * allows single pages and several pages in a row, at both ends of BAR0 and inside.
+ * For a user without CAP_SYS_RAWIO litepcie_bar_write() of 4 bytes to each page of BAR0 must go
+ * through the mapping if the driver allows that page to be mapped for writing, else by ioctl(). The
+ * driver allows the first page, the last page, and two groups of pages between them.
  */
 static void every_page_is_written_as_it_may_be(void)
 {
@@ -163,8 +162,8 @@ static pid_t hold_device(void)
 }
 
 /*
- * Read the card's counters twice, as lanebox-live does. Each time the library must make the card
- * take a new snapshot of its counters.
+ * Read the card's counters twice. Each time the library must make the card take a new snapshot of
+ * its counters.
  */
 static void look_at_counters(struct litepcie *dev)
 {
@@ -182,8 +181,8 @@ static void look_at_counters(struct litepcie *dev)
 }
 
 /*
- * While another program runs c2h, this handle reads registers and counters and uses h2c. Only its
- * start of c2h is refused.
+ * While another program runs c2h, a handle of this program can read registers and counters and run
+ * h2c. Its start of c2h is refused.
  */
 static void a_look_works_beside_a_stream(void)
 {
@@ -237,8 +236,8 @@ static void a_look_works_beside_a_stream(void)
 }
 
 /*
- * Another program may change the size of a ring between two starts of this handle. So each start
- * sets the sizes of its ring again, and maps the ring again.
+ * Another program may change the sizes of a ring between two starts of a stream. So each start of
+ * the stream sets the sizes of its ring again, and maps the ring again.
  */
 static void each_start_finds_its_ring(void)
 {

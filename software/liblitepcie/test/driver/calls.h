@@ -20,7 +20,7 @@
 #include "litepcie_capability.h"
 #include "../run.h"
 
-/* Run the tests of calls_buffers.c and calls_waits.c. Each returns how many checks have failed. */
+/* Run the tests of calls_buffers.c or of calls_waits.c. Returns how many of their checks failed. */
 int test_buffers(void);
 int test_waits(void);
 

@@ -14,8 +14,9 @@
 
 /*
  * The start of a run hands the whole c2h ring (256 buffers) to the driver by one call. Later each
- * batch of released buffers takes one call. The card of this test writes no records, and the
- * library finds filled buffers on the driver's status page without a call.
+ * batch of released buffers takes one call, until the driver has c2h_limit buffers. The card of
+ * this test writes no records, and the library finds filled buffers on the driver's status page
+ * without a call.
  */
 static void c2h_is_handed_over_in_batches(void)
 {
@@ -213,9 +214,9 @@ static void records_come_without_a_call(void)
 }
 
 /*
- * From the first h2c buffer of a run that is sent only in part, the library gives the driver the
- * lengths of each batch: in one call, or in two calls if the batch wraps round the end of the ring.
- * Before that buffer it gives no lengths.
+ * From the first batch in which an h2c buffer is sent only in part, the library gives the driver
+ * the lengths of the buffers of each batch: in one call, or in two calls if the batch wraps round
+ * the end of the ring. For earlier batches of the run it gives no lengths.
  */
 static void buffers_have_lengths(void)
 {

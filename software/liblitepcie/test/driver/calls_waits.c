@@ -49,7 +49,7 @@ static void interrupts_are_the_drivers_own_count(void)
 
 /*
  * Wait until another thread has called poll() on the device, for about 10 s at most. If a buffer
- * were finished before that, the thread's wait would need no poll(), and the test would count none.
+ * were finished before that, the thread's wait would need no poll(), and driver.polls would stay 0.
  */
 static void wait_for_poll(void)
 {
@@ -151,8 +151,8 @@ static void a_lost_interrupt_is_found(unsigned int direction)
 	if (direction == LITEPCIE_H2C)
 		CHECK_EQUAL(h2c_submit(dev, 100), 0);
 	/*
-	 * the card has finished 31 buffers; only the 32nd, which is not finished, asks for an
-	 * interrupt
+	 * the card has finished 31 buffers; the first buffer that asks for an interrupt is the
+	 * 32nd, which is not finished
 	 */
 	driver.hardware[way] = 31;
 	CHECK_EQUAL(litepcie_dma_wait(dev, direction, 1000), 1);
@@ -281,7 +281,8 @@ static void a_look_without_a_wait_finds_news(void)
 
 /*
  * The descriptor of litepcie_dma_fd() must be readable at once if buffers are finished before the
- * program asks for the descriptor. A second call of litepcie_dma_fd() must not make it readable.
+ * program asks for the descriptor. After a wait has cleared the descriptor, a second call of
+ * litepcie_dma_fd() must not make it readable.
  */
 static void a_late_event_tells_of_what_came_before(void)
 {

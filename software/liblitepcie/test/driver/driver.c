@@ -355,7 +355,6 @@ static int set_packets(const struct litepcie_packets *packets)
 	return 0;
 }
 
-/* With driver.old the stand-in does not know the ioctl FEATURES. */
 static int tell_features(struct litepcie_features *features)
 {
 	if (driver.old)

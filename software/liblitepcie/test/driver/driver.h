@@ -6,9 +6,8 @@
 
 /*
  * A stand-in for the kernel driver: the library's calls on the driver's device file are answered in
- * this process. In place of /dev/litepcieN tests open DRIVER_DEVICE, a device file that every
- * machine has and hardly any program opens. The linker replaces ioctl(), mmap(), poll() and fopen()
- * by those of the stand-in.
+ * this process. In place of /dev/litepcieN tests open DRIVER_DEVICE, a device file of Linux itself.
+ * The linker replaces ioctl(), mmap(), poll() and fopen() by those of the stand-in.
  */
 #ifndef LITEPCIE_TEST_DRIVER_H
 #define LITEPCIE_TEST_DRIVER_H
@@ -23,8 +22,8 @@
 
 struct driver {
 	/*
-	 * true: the stand-in is LitePCIe's driver, which knows none of the ioctls of Lanebox's
-	 * driver
+	 * true: the stand-in is LitePCIe's driver, which knows none of the ioctls that Lanebox's
+	 * driver has in addition
 	 */
 	bool		stock;
 	/* true: the card writes records (its reports of finished c2h buffers) */
@@ -33,7 +32,7 @@ struct driver {
 	 * true: the stand-in is an early driver of Lanebox, without the ioctls PACKETS and FEATURES
 	 */
 	bool		old;
-	bool		combining;	/* true: BAR0 is mapped write-combining */
+	bool		combining;	/* true: the ioctl BAR says that BAR0 is write-combining */
 	/*
 	 * true: the program has no CAP_SYS_RAWIO, so it may map only the pages of @allowed for
 	 * writing
@@ -44,8 +43,8 @@ struct driver {
 	/* for h2c [0] and c2h [1]: true if the library's handle owns the direction */
 	bool		owned[2];
 	/*
-	 * true: the ioctl RING_SETUP fails with ENOMEM, and so does RING_MEMORY without
-	 * @place_error
+	 * true: the ioctl RING_SETUP fails with ENOMEM if the handle owns the direction, and so
+	 * does RING_MEMORY if @place_error is 0
 	 */
 	bool		no_memory;
 	/* errno with which the ioctl RING_MEMORY fails; 0: it fails only where RING_SETUP would */
@@ -62,7 +61,7 @@ struct driver {
 	uint32_t	mode[2], interval_us[2];
 	/*
 	 * true: another program has put the rings into its own memory; a RING_SETUP or RING_MEMORY
-	 * of the library ends that
+	 * of the library that succeeds sets this to false
 	 */
 	bool		foreign;
 	/* for h2c [0] and c2h [1]: size in bytes of a buffer of the ring, and number of buffers */
@@ -78,7 +77,10 @@ struct driver {
 	 * handed over at least one buffer, in all runs
 	 */
 	unsigned int	advances[2];
-	/* bytes of each h2c buffer, by its number modulo DRIVER_RECORDS; 0: the whole buffer */
+	/*
+	 * bytes to send of each h2c buffer that the library has handed over, by the buffer's number
+	 * modulo DRIVER_RECORDS; 0: the library gave no length, so the whole buffer is sent
+	 */
 	uint32_t	lengths[DRIVER_RECORDS];
 	/*
 	 * for h2c [0] and c2h [1]: whether packets are on, and flush time in us, as the library set
@@ -106,13 +108,16 @@ struct driver {
 	 * It must never do that: in such a run the card does not wait for software.
 	 */
 	bool		looped;
-	/* true: sysfs has the driver's counts of interrupts; false: their files do not exist */
+	/*
+	 * true: sysfs has the driver's counts of interrupts, unless @stock is true; false: their
+	 * files do not exist
+	 */
 	bool		counts;
 	/* true: the card does not answer, so the ioctls REG and COUNTS fail with EIO */
 	bool		silent;
 	/*
-	 * true: the card is removed, so every ioctl() fails with ENODEV, and poll() finds POLLERR
-	 * and POLLHUP
+	 * true: the card is removed, so ioctl()s on the device fail with ENODEV, and poll() finds
+	 * POLLERR and POLLHUP
 	 */
 	bool		gone;
 	/* number of the library's calls of ioctl() and of poll() on the device */

@@ -7,8 +7,8 @@
 /*
  * Test bar.c and access.c: which accesses to BARs go through a mapping and which to the back end,
  * that each access moves its bytes and no others, and that all mappings are undone. BAR0 and BAR5
- * are mapped. BAR2 is mapped in part: its reads go through the mapping, its writes to the back end.
- * BAR4 is not mapped, and the card has no other BAR.
+ * are mapped. BAR2 counts as mapped with read-only pages (`partial`): reads of it go through the
+ * mapping, and writes to the back end. BAR4 is not mapped, and the card has no other BAR.
  */
 #include <errno.h>
 #include <string.h>
@@ -169,9 +169,9 @@ static void each_bar_has_its_own_mapping(void)
 }
 
 /*
- * A read of BAR2, which is mapped in part, goes through the mapping. A write to it goes to the back
- * end, which knows which pages may be written. All accesses to BAR4, which is not mapped, go to the
- * back end.
+ * A read of BAR2, of which some pages are mapped read-only, goes through the mapping. A write to
+ * BAR2 goes to the back end, which knows which pages may be written. Reads and writes of BAR4,
+ * which is not mapped, go to the back end.
  */
 static void the_back_end_gets_what_no_mapping_serves(void)
 {

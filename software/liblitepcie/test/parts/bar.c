@@ -6,8 +6,8 @@
 
 /*
  * Test litepcie_bar_write_burst() of bar.c. A burst to BAR0 goes to the back end, and a burst to
- * another BAR through the mapping of that BAR. Both write the values at the places that offset and
- * stride say. A burst that does not fit writes nothing.
+ * BAR2, which is mapped here, through its mapping. Both write the values at the places that offset
+ * and stride say. A burst that does not fit into the BAR writes nothing.
  */
 #include "words_card.h"
 

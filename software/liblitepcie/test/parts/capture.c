@@ -22,7 +22,7 @@
 #define REGISTERS	0x100u	/* offset in BAR0 of the made-up card's first register */
 #define WORDS		0x100u
 /*
- * setting rest_ms of begin()'s captures: longest time in ms that a call waits for the card's rest
+ * setting rest_ms of the captures that begin() opens: longest time in ms of a wait for the card
  */
 #define REST_MS		300
 
@@ -34,7 +34,7 @@ static struct {
 	struct litepcie_capture_line	*line;
 	/* position that the card writes to the status line at a stop; 0: the line stays as it is */
 	uint64_t			at_stop;
-	/* number of reads of capture_status after a stop until it says that the card is idle */
+	/* number of reads of capture_status after a stop that still say that the card is busy */
 	unsigned int			busy;
 	bool				generates;	/* true: the generator is not idle */
 	/* bytes by which the position register is ahead of the status line */
@@ -241,8 +241,8 @@ static void has_sentence(const char *words)
 /* Tests of status lines of the card ----------------------------------------------------------- */
 
 /*
- * If the status line cannot be true, litepcie_capture_next() must return -EIO and no span. So must
- * the next call, whose timeout is negative.
+ * If the status line cannot be true, litepcie_capture_next() must return -EIO. So must a second
+ * call, whose timeout is negative.
  */
 static void a_line_that_cannot_be_is_refused(void)
 {
@@ -319,8 +319,8 @@ static void what_is_not_released_is_not_written(void)
 
 /*
  * While a capture runs, the limit up to which the card may write in this ring, of 64 MBUFs (equal
- * parts), moves in steps of an eighth of the ring. A stop must move the limit on to the last whole
- * free MBUF.
+ * parts), moves in steps of an eighth of the ring. A stop must move the limit on to the end of the
+ * last whole free MBUF.
  */
 static void a_stop_gives_all_the_room(void)
 {

@@ -45,12 +45,15 @@ static struct {
 	unsigned int	seals;
 	/*
 	 * bytes of frames that come to queue 1 right after the next read of the upper half of its
-	 * position; no other frames come to it then
+	 * position
 	 */
 	uint64_t	comes;
 	/* number of reads of the lower half of a position that still fail with all ones */
 	unsigned int	given_up;
-	/* capture that another thread stops right before the next write to NET; NULL: none */
+	/*
+	 * capture that the test stops, in place of another thread, right before the library's next
+	 * write to the register net.control; NULL: none
+	 */
 	struct litepcie_capture *stopped;
 	/*
 	 * copying: true while the card copies its counts of frames. unread: number of counts in the
@@ -323,7 +326,7 @@ static void all_queues_run_together(void)
 
 /*
  * A queue other than 0 can be stopped alone: its last MBUF (part of the ring) is sealed, and the
- * library returns no data behind that seal. The card goes on.
+ * library returns no data of the queue behind that seal. The run of the other queues goes on.
  */
 static void a_queue_ends_alone(void)
 {
@@ -384,7 +387,7 @@ static void a_stop_before_the_run_begins_ends_the_data(void)
 	card.queue[1].line->position = MBUF;
 	CHECK_EQUAL(litepcie_capture_next(second, &span, 0), 0);
 	litepcie_capture_close(second);
-	/* The card may still write there. */
+	/* The memory of queue 1 is kept, since the card may still write to it. */
 	CHECK(memories[LITEPCIE_MEMORY_CAPTURE + 2].base);
 	CHECK_EQUAL(litepcie_capture_stop(first), 0);
 	litepcie_capture_close(first);
@@ -392,7 +395,8 @@ static void a_stop_before_the_run_begins_ends_the_data(void)
 
 /*
  * The stop of queue 1 reads its position, of 64 bits, while more frames come. If the lower half
- * wraps between the reads of the two halves, the data of the queue must end where it really ends.
+ * wraps between the reads of the two halves, the data of the queue must still end at the position
+ * that the card has reached (2^32 in this test).
  */
 static void a_position_that_wraps_is_read_as_one_value(void)
 {
@@ -566,8 +570,8 @@ static void refusals_have_a_sentence(void)
 }
 
 /*
- * The library must let the card sort frames to queues only during a run: after the stop the rings'
- * memory may be freed.
+ * The library must let the card sort frames to queues only from the start to the stop of queue 0:
+ * after the stop the rings' memory may be freed.
  */
 static void the_card_sorts_only_while_it_runs(void)
 {

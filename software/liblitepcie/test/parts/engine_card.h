@@ -45,7 +45,7 @@ enum {
 
 static struct {
 	uint32_t	word[0x800 / 4];
-	/* number of the library's reads of card registers since start_with() */
+	/* number of the library's register reads since start_with() or a test has set it to 0 */
 	unsigned int	reads;
 	/* number of the reads counted in @reads that were of a loop_status register */
 	unsigned int	status_reads;
@@ -74,8 +74,8 @@ static struct {
 	/* number of raised interrupts that no sleep of the library has taken yet */
 	unsigned int	raised;
 	/*
-	 * number of the library's sleep, counted from 1 when this is set, in which the DMA is
-	 * stopped, as another thread of the program could do; 0: none
+	 * in which of the library's next sleeps the DMA is stopped, as another thread of the
+	 * program could do; 1: in the next one, 0: in none
 	 */
 	unsigned int	stops;
 	/*

@@ -71,8 +71,8 @@ static void a_card_that_is_polled_raises_nothing(bool records)
 }
 
 /*
- * Wait until the library's timer for the next poll has expired, then call the library with a
- * timeout of 0.
+ * Sleep for 2 ms, in which the library's timer of 1 ms for the next poll expires. Then call
+ * litepcie_dma_wait() for c2h with a timeout of 0.
  */
 static int look(void)
 {
@@ -125,7 +125,7 @@ static void an_interrupt_begins_the_looks(void)
 /*
  * When the card's register counts a c2h buffer, the record of the buffer may still be on its way to
  * memory. No interrupt comes for that record, since interrupts are disabled while the library
- * polls. So polling goes on until the record is found.
+ * polls. So polling must not end before the record is found.
  */
 static void looks_go_on_for_a_record_that_is_on_its_way(void)
 {

@@ -11,9 +11,9 @@
 #include <sys/ioctl.h>
 
 /*
- * The source under test, whose ioctl() calls go to fake_ioctl(). The struct litepcie_kernel_capture
- * gets another name here, since this program is also linked with the library, which has that
- * struct.
+ * The source under test, whose ioctl() calls go to fake_ioctl(). Its variable
+ * litepcie_kernel_capture gets another name, since this program is also linked with the library,
+ * which has the variable, too.
  */
 #define ioctl			fake_ioctl
 #define litepcie_kernel_capture	litepcie_tested_capture

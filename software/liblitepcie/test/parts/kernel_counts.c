@@ -6,7 +6,7 @@
 
 /*
  * Test kernel/counts.c on a status page that the test writes: which counts the library takes over,
- * and what they say about a card that may be silent.
+ * which it refuses, and when it sets dev->silent_ms to 0.
  */
 #include <string.h>
 
@@ -40,8 +40,9 @@ static bool says(const char *words)
 }
 
 /*
- * Progress of h2c on the status page says that the card is not silent, so dev->silent_ms becomes 0,
- * and the card's registers are not read for a while. A count that is still the same says nothing.
+ * If the status page shows progress of h2c, the library must set dev->silent_ms to 0, so that it
+ * does not read the card's registers for a while. If the page's count has not grown, dev->silent_ms
+ * must stay as it is.
  */
 static void progress_of_h2c_ends_the_silence(void)
 {

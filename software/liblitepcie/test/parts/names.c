@@ -32,8 +32,8 @@ static void registers_lie_where_their_blocks_lie(void)
 }
 
 /*
- * The library knows no register of a block whose version is not 1, since its registers may lie
- * elsewhere, nor of a block that is not in BAR0.
+ * The capability table gives the library no registers of a block whose version is not 1, since they
+ * may lie elsewhere in that block, nor of a block that is not in BAR0.
  */
 static void a_block_that_the_library_does_not_know_gives_no_names(void)
 {

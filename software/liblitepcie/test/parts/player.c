@@ -6,8 +6,8 @@
 
 /*
  * Test player.c, the library's calls for the card's player, which makes frames of the packets that
- * come by h2c. The test imitates the player's registers. Some reads of these registers fail and
- * return all ones, as a root port does when the card does not answer it.
+ * come by h2c. The test imitates the player's registers. Some reads of these registers fail: they
+ * return all ones, as a root port does for a read that the card does not answer.
  */
 #include <errno.h>
 #include <string.h>

@@ -66,9 +66,9 @@ static inline void check_missed(int timeout_ms)
 }
 
 /*
- * Update the model for a wait that has ended. The library has read the card's counts twice if its
- * first sleep ended without an interrupt, or if @timeout_ms is not 0 and the first of the two reads
- * found no progress.
+ * Update the model for a wait that has ended: let it read the card's counts once, and once more
+ * unless an interrupt has ended the wait's first sleep and, with a @timeout_ms other than 0, the
+ * first read has found progress.
  */
 static inline void model_waited(unsigned int directions, int timeout_ms)
 {

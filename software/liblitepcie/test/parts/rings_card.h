@@ -24,7 +24,7 @@
 static struct {
 	/* numbers of finished h2c and c2h buffers that the library's next poll of the card finds */
 	uint64_t	h2c, c2h;
-	/* number of buffers by which each sleep of the library raises @h2c and @c2h */
+	/* number of buffers by which each call of the channel's sleep() raises @h2c and @c2h */
 	uint64_t	on_wait;
 	int		wait_result;
 	/*

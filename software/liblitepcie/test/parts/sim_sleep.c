@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 /*
- * The sources under test. The struct litepcie_sim_backend gets another name here, since this
- * program is also linked with the library, which has that struct.
+ * The sources under test. The variable litepcie_sim_backend of backend.c gets another name, since
+ * this program is also linked with the library, which has the variable, too.
  */
 #define litepcie_sim_backend	tested_backend
 #include "sim/backend.c"
@@ -27,9 +27,7 @@
 static struct sim sim = { .vu = { .fd = -1, .path = "board.sock" }, .msi = -1 };
 static struct litepcie dev = { .priv = &sim, .timer = -1, .news = -1 };
 
-/*
- * Stand-ins for config.c and the messages of vfio_user.c, which a sleep does not need -----------
- */
+/* Stand-ins for config.c, vfio_user.c and vfio_user_wire.c ------------------------------------ */
 
 int sim_bring_up(struct litepcie *unused) { (void)unused; return 0; }
 int sim_enable_msi(struct litepcie *unused) { (void)unused; return 0; }
