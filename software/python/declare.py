@@ -5,7 +5,7 @@
 
 The module has the constants, the structures and the calls, so no number and no layout is written in
 Python again. The module is part of the tree, because the package must run where the headers are
-not. It goes to standard output:
+not. This program writes the module to standard output:
     python software/python/declare.py > software/python/lanebox_host/_headers.py
 """
 
@@ -13,14 +13,14 @@ import re
 from pathlib import Path
 
 SOFTWARE = Path(__file__).resolve().parents[1]
-# The headers whose declarations all go into the module: litepcie_limits.h, which the public headers
-# of the library include, and then the public headers themselves.
+# The headers whose constants, structures and calls all go into the module: litepcie_limits.h, which
+# public headers of the library include, and then the public headers themselves.
 HEADERS = [
     SOFTWARE / "uapi" / "litepcie_limits.h",
     *sorted((SOFTWARE / "liblitepcie").glob("*litepcie*.h")),
 ]
-# The public headers also include this header, of which only the constants that SHARED names go into
-# the module.
+# The public header litepcie_capture.h also includes this header. Of its constants only those that
+# SHARED names go into the module.
 CAPABILITY = SOFTWARE / "uapi" / "litepcie_capability.h"
 SHARED = ("PCAPNG_RECORD_LEAST",)
 PREFIX = "LITEPCIE_"

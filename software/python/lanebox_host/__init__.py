@@ -11,8 +11,8 @@ with Card("/dev/litepcie0") as card:
 
 Timeouts are in seconds. With 0 a call looks and does not wait. With a negative timeout or infinity
 it waits for ever. When the time is over, each call with a timeout raises WaitTimeout, whose errno
-is ETIMEDOUT. Without a timeout, or with None, a wait lasts as long as the option `timeout` of the
-run or capture says.
+is ETIMEDOUT. Without a timeout, or with None, a wait of a run or a capture lasts at most as long as
+its option `timeout` says.
 
 The default of this option is 10 seconds for a run of the DMA, since its buffers follow from what
 the program does. A wait for an interrupt has the same default. A capture waits for ever by default,

@@ -52,7 +52,7 @@ def load() -> ctypes.CDLL:
             "builds it, or name the library in LIBLITEPCIE"
         ) from None
     for name, (result, *arguments) in CALLS.items():
-        # An older library of the same soname may lack calls that this package does not need.
+        # An older library of the same soname may lack some of these calls.
         function = getattr(library, "litepcie_" + name, None)
         if function is not None:
             function.restype, function.argtypes = result, arguments
@@ -68,8 +68,8 @@ class Part(Protocol):
     def close(self) -> None:
         """Close this object, such as a Capture.
 
-        If NumPy arrays in its memory still exist, the object is not closed yet: a later call does
-        that.
+        If NumPy arrays in its memory still exist, the object is not closed yet: a later call of
+        close() does that.
         """
 
     def leave(self) -> list[object]:
@@ -105,7 +105,7 @@ class Handle:
         self.shape = (BUFFER_SIZE, BUFFER_COUNT)
         # The library's handles of the open streams.
         self._streams: list[c_void_p] = []
-        # The captures that were opened on the card. They are closed with the card at the latest.
+        # The captures that are open on the card. They are closed with the card at the latest.
         self.parts: list[Part] = []
         self._handle = HANDLE()
         # The library's handle of the card until a call of close() takes it from this list. If
@@ -219,7 +219,7 @@ class Handle:
     def close_stream(self, stream: c_void_p) -> None:
         """Close a stream that open_stream() has returned.
 
-        If the card was closed before, the stream is closed already.
+        If the card was closed before, nothing is done: the close of the card closes its streams.
         """
         self._streams.remove(stream)
         with contextlib.suppress(ValueError):

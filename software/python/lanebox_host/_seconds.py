@@ -37,5 +37,5 @@ def whole(name: str, seconds: float, units: int) -> int:
     """
     if not 0 <= seconds < math.inf:
         raise ValueError(f"{name}: {seconds} is no time in seconds from 0 on")
-    # A product like 0.0003 * 10**6 may be a little too large: round() takes that away.
+    # A product like 0.00051 * 10**6 is a little too large: round() takes that away.
     return max(1, math.ceil(round(seconds * units, 3))) if seconds else 0

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-# Attributes that Python and NumPy read when they free an array or find its class. They have none of
-# the array's data, so reading them raises no exception after the end of the stream.
+# Attributes that Python, NumPy and this module read without a use of the array's data, for example
+# to free the array or to find its class. So reading them raises nothing after the stream's end.
 _HARMLESS = frozenset(
     ("__array_finalize__", "__array_priority__", "__class__", "__del__", "__dict__", "_lease")
 )
@@ -168,8 +168,8 @@ def _owner(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _leased(result: Any, array: RingArray) -> Any:
-    """Return a plain array in the memory of `array` with the lease of `array`, and other values as
-    they are.
+    """Return `result` with the lease of `array` if it is an array in the memory of `array`.
+    Otherwise return `result` as it is.
     """
     term = array._lease
     if term is None or not isinstance(result, np.ndarray) or _owner(result) is not _owner(array):

@@ -30,8 +30,8 @@ class WithBlock:
         try:
             self._stop()
         except (OSError, ValueError):
-            # If an exception has ended the `with` block, only that exception is raised. The failed
-            # stop is most likely a result of the same fault, like a card that is gone.
+            # If an exception has ended the `with` block, that exception is raised, and not the one
+            # of the failed stop.
             if error is None:
                 raise
         finally:

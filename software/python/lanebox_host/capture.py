@@ -9,7 +9,7 @@ for block in card.capture():
 A block is a part of the ring with whole frames, or now and then with none. Its tables (times,
 ports, lengths, offsets) are copies. Its frames and its bytes are NumPy arrays in the ring, so they
 are not copied. A block stays valid while the loop handles it and the next block with frames. If an
-array in the ring still exists after that, the loop raises BufferError: copy() frames that are
+array of the block still exists after that, the loop raises BufferError: copy() frames that are
 needed for longer.
 """
 
@@ -69,25 +69,26 @@ class CaptureOptions(TypedDict, total=False):
     wait      1e-6: most seconds for which the card collects records before it writes them; 0: it
               writes records at once
     keep_bad  False; True: frames that their source has marked as bad are captured, too
-    lossless  False; True: a frame for which there is no room waits, until the capture is stopped.
-              It holds up its source and the frames of all queues
+    lossless  False; True: a frame for which there is no room waits for room, or until the capture
+              of queue 0 is stopped. It holds up its source and the frames of all queues
     newest    False; True: in a full ring the card writes over the oldest frames. If it has done so
               to a block that the program still had, the loop raises Overwritten when it gives that
-              block back, and a further loop goes on with newer blocks
+              block back. A further loop in the same `with` block goes on with newer blocks
     net       False; True: what the card's net device receives and sends is captured, too. Behind
               the driver that needs CAP_NET_RAW
     link      1: link type of the frames in a file; 1: Ethernet, 147 to 162: for private use
     queue     0: number of the card's queue. Start all other queues before queue 0
     rules     (): texts of up to 16 rules, as litepcie_capture_rule(3) has them; of queue 0 only
     spread    (): up to 128 queue numbers, from which the card takes the queue of a frame that no
-              rule sends to a queue; of queue 0 only. Without rules and spread all frames go to
-              queue 0
+              rule sends to a queue or discards; of queue 0 only. Without rules and spread all
+              frames go to queue 0
     by_port   False; True: a frame's port selects its entry of `spread`; False: a hash of its
               addresses and ports does
     timeout   -1: longest wait for a frame in seconds (see the package's docstring)
-    rest      0: longest wait in seconds, in one call, until the card has come to rest or has copied
-              its counts; 0: LITEPCIE_CAPTURE_REST_MS of litepcie_capture.h, negative: for ever. The
-              kernel driver has limits of its own instead
+    rest      0: longest time in seconds of each wait until the card has come to rest, has copied
+              its counts, or has sent the last frame of its generator; 0: LITEPCIE_CAPTURE_REST_MS
+              of litepcie_capture.h, negative: for ever. Behind the kernel driver only the wait for
+              the generator has this limit; for the others the driver has limits of its own
     """
 
     ring: int
@@ -117,7 +118,7 @@ class Account:
 
 @dataclass(frozen=True)
 class PortAccounts:
-    """The frames of one port, each counted in one account.
+    """The frames of one port that no rule has discarded, each counted in one account.
 
     A frame was delivered to the ring, was dropped since its source marked it as bad, was lost since
     the ring was full, or was lost since the card's own memory was full (`lost_staging`).
@@ -159,7 +160,7 @@ class Block:
     `position` is the number of bytes in front of the block since the capture's start. `mbuf` is the
     number of the MBUF (a part of the ring) in which the block lies, and `sealed` says that the MBUF
     ends with this block. `lost` is the number of frames that the queue had lost when the card wrote
-    this block or a later one.
+    its last status line, which may be newer than this block.
     """
 
     def __init__(self, span: SpanFields) -> None:
@@ -349,8 +350,8 @@ class Capture(WithBlock):
 
         Without rules and spread the library is not called, and all frames go to queue 0. Raises
         ValueError if there are too many rules, or if the spread has too many entries or a queue
-        number that no card has. Raises LaneboxError if the library refuses a rule or this card's
-        queues.
+        number that no card has. Raises LaneboxError if the library refuses the rules or the spread,
+        as when the card does not have one of the queues.
         """
         if not rules and not spread:
             return

@@ -232,7 +232,7 @@ class Card(WithBlock):
     def reset(self) -> None:
         """Reset the card to its state after power-on.
 
-        Raises WayBusy if DMA runs or a capture is open on this card.
+        Raises WayBusy if a stream of this Card runs, or if one of its captures is open.
         """
         self._handle.call("reset")
 

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Give access to the card's streams as NumPy arrays that lie in the DMA's own rings.
+"""Give access to the card's streams as NumPy arrays that lie in the rings of the DMA.
 
 The data of these arrays is not copied. In a loop over a stream the card may write to a c2h array
 again once the loop asks for the next array, so copy() data that is needed for longer. After the
@@ -175,8 +175,7 @@ class Run(WithBlock):
             for way, ring in rings.items()
         }
         # For each buffer of a ring: the structure that litepcie_stream_acquire() fills in, and a
-        # reference to it for that call. Both are made once for the run, since making them takes
-        # longer than to acquire a buffer.
+        # reference to it for that call. Both are made once for the run, to save time.
         self._fields = {way: [BufferFields() for _ in ring] for way, ring in rings.items()}
         self._places = {way: [ctypes.byref(f) for f in ring] for way, ring in self._fields.items()}
         self._running = True
@@ -273,9 +272,9 @@ class Run(WithBlock):
     def stats(self) -> dict[str, int]:
         """The library's counts of the buffers and interrupts of this card, by name.
 
-        The start of a direction clears its counts of buffers, and if the other direction does not
-        run at that time, all other counts, too. The counts can still be read after the run's end,
-        until the next run of this card starts.
+        The start of a direction sets the counts of its own buffers and errors to 0. If the other
+        direction does not run then, the start also sets the counts of interrupts, waits and
+        batches, and of the other direction's errors, to 0. The end of a run keeps the counts.
         """
         fields = StatsFields()
         self._handle.call("stats", ctypes.byref(fields))

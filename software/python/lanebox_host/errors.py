@@ -13,7 +13,7 @@ class LaneboxError(OSError):
     """The base class of the package's own exceptions, each of which has an errno."""
 
     def __str__(self) -> str:
-        """Return the library's sentence about the error, without the errno in front."""
+        """Return the sentence about the error, without the errno in front."""
         return self.strerror or super().__str__()
 
 
@@ -93,5 +93,7 @@ KINDS = {
 
 
 def fail(code: int, sentence: str) -> NoReturn:
-    """Raise the exception class that belongs to the errno `code`, with the library's sentence."""
+    """Raise the exception of the errno `code` with the text `sentence`. Its class is that of KINDS,
+    or LaneboxError if KINDS has none for `code`.
+    """
     raise KINDS.get(code, LaneboxError)(code, sentence)
