@@ -4,8 +4,8 @@
 """Wait for the interrupts of the logic in the user slot.
 
 The logic raises interrupts by its signal `irq`. SlowMemoryOnAxi, of the module
-gateware.user.axi_memory, raises one for each write to its memory. With -w
-2:0x100000 this program makes one such write before each wait.
+gateware.user.axi_memory, raises one for each write to its memory. With such a
+card and -w 2:0x100000 this program makes one such write before each wait.
 """
 
 from lanebox_host import Card

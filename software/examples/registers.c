@@ -6,9 +6,9 @@
 
 /*
  * Example: read and write registers by name, or list all registers that the
- * library knows if no name is given. The library knows the registers of those
- * blocks that the card's capability table lists. With the csr.json of the
- * card's build it knows all registers.
+ * library knows if no name is given. By the card's capability table the library
+ * knows the registers of most blocks. With the csr.json of the card's build it
+ * knows all registers.
  */
 #include <limits.h>
 

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Read and write registers by name, or list them all.
 
-The library knows the registers of those blocks that the card's capability table
-lists. With the csr.json of the card's build it knows all registers.
+By the card's capability table the library knows the registers of most blocks.
+With the csr.json of the card's build it knows all registers.
 """
 
 from lanebox_host import Card
