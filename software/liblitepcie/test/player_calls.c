@@ -22,7 +22,7 @@
 
 #define WAIT_MS		20000
 #define PACKET		60u	/* bytes of the packet */
-#define BLOCK		96u	/* bytes of a packet's pcapng block, with the mark that ends options */
+#define BLOCK		96u	/* bytes of a packet's pcapng block, with the end mark of options */
 
 static struct litepcie_player settings(uint32_t pace)
 {

@@ -282,8 +282,8 @@ class Handle:
     def _close_after(self, used: list[weakref.ref[object]], handle: c_void_p) -> None:
         """Close the card, by the library's `handle`, when all objects of `used` are freed.
 
-        These are the pieces of captures' memory in which NumPy arrays still lie. As long as one
-        exists, `weakref.finalize` calls this method again when one of them is freed.
+        These are the pieces of captures' memory in which NumPy arrays still lie. If one of them
+        still exists, `weakref.finalize` calls this method again when that one is freed.
         """
         alive = next((memory for ref in used if (memory := ref()) is not None), None)
         if alive is None:

@@ -74,7 +74,7 @@ struct driver {
 	uint64_t	advanced[2];
 	/*
 	 * for h2c [0] and c2h [1]: number of the library's calls of the ioctl ADVANCE that have
-	 * handed over at least one buffer, in all runs
+	 * handed over at least one buffer, in all runs since driver_reset()
 	 */
 	unsigned int	advances[2];
 	/*

@@ -490,7 +490,7 @@ static void a_control_that_is_given_up_says_nothing(void)
 
 /*
  * If a stop does not see the card become idle, the ring's memory is kept, since the card may still
- * write there. The memory is freed when a later litepcie_capture_open() finds the card idle.
+ * write to it. The memory is freed when a later litepcie_capture_open() finds the card idle.
  */
 static void memory_that_may_be_written_is_kept(void)
 {

@@ -350,7 +350,7 @@ static void a_queue_ends_alone(void)
 	litepcie_capture_close(second);
 	/*
 	 * The memory of queue 1 stays after its close until queue 0 stops, since the card may still
-	 * write there.
+	 * write to it.
 	 */
 	CHECK(memories[LITEPCIE_MEMORY_CAPTURE + 2].base);
 	second = NULL;
