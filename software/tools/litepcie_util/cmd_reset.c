@@ -17,7 +17,7 @@
 
 struct reset {
 	char	address[PCI_ADDRESS];
-	char	identifier[257];	/* the gateware's identifier */
+	char	identifier[257];
 };
 
 static void print(const struct emit *out, const void *result)

@@ -30,8 +30,8 @@ static bool parse_minor(const struct util_option *option, const char *text)
 }
 
 /*
- * Variables for the options -z, -a and -w of LitePCIe's own utility. The options are accepted, and
- * their values are not used.
+ * Variables for the options -z, -a and -w of LitePCIe's own utility. litepcie_util accepts these
+ * options, but they have no effect.
  */
 static bool ignored;
 static uint64_t ignored_width;

@@ -36,8 +36,8 @@ bool util_interrupted(void)
 }
 
 /*
- * SA_RESTART is not set, so a signal ends a system call that waits, with EINTR. SA_RESETHAND lets a
- * second signal of the same kind, such as a second Ctrl-C, kill the program.
+ * SA_RESTART is not set, so a signal may end a system call that waits, with EINTR. SA_RESETHAND
+ * lets a second signal of the same kind, such as a second Ctrl-C, kill the program.
  */
 void program_begin(const struct program *program, struct util *util)
 {

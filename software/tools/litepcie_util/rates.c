@@ -188,9 +188,9 @@ static bool settled(const struct util *util, const struct rates_plan *plan,
 }
 
 /*
- * Measure c2h, h2c or duplex, as @way says, and repeat the run until settled() says that it is
- * enough, but at most TRIES times. A program that was not scheduled for a while looks like a slow
- * host, but only a slow host is slow in each run. So the fastest of the runs counts.
+ * Measure c2h, h2c or duplex, as @way says, by runs until settled() returns true, but by at most
+ * TRIES. The fastest run counts, since a program that was not scheduled for a while during a run
+ * makes the host look slow.
  */
 void rates_measure_way(struct rates *rates, enum rates_way way, const struct rates_plan *plan,
 		       struct rate *rate)

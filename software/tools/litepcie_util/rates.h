@@ -80,7 +80,8 @@ struct rates {
 	struct limit_link	link;
 	/*
 	 * facts about the card's reads of host memory. rates_prepare() fills them in. A measured
-	 * run of h2c alone then updates reads.rtt_ns and reads.completion.
+	 * run of h2c alone then updates reads.rtt_ns and reads.completion, if the card's counters
+	 * show them.
 	 */
 	struct limit_reads	reads;
 	/* number of PCIe read requests that the card may have in flight in this machine */

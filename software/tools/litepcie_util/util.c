@@ -118,7 +118,7 @@ static void print_failures(const struct util *util)
 }
 
 /*
- * Write the keys that the JSON output of every command begins with: "command", "ok", "failures" and
+ * Write the keys that a command's JSON output begins with: "command", "ok", "failures" and
  * "conditions". If the output is text, nothing is printed.
  */
 static void print_envelope(const struct emit *out, const struct util *util)

@@ -116,8 +116,8 @@ int util_load_csr(struct util *util, const char *option);
 bool util_open(struct util *util);
 
 /*
- * Note a failure of the command, with a text as printf() makes it. util_emit() prints the text, and
- * the command ends with EXIT_FAILED.
+ * Note a failure of the command, with a text as printf() makes it. util_emit() prints the texts of
+ * the first UTIL_FAILURES failures, and returns EXIT_FAILED.
  */
 __attribute__((format(printf, 2, 3)))
 void util_fail(struct util *util, const char *format, ...);
@@ -233,8 +233,8 @@ bool util_interrupted(void);
 struct program {
 	const char			*name;
 	/*
-	 * The text of the program's --help: @about stands between "usage: ", the program's name and
-	 * the list of commands, and @more stands behind the list.
+	 * The text of the program's --help: @about stands behind "usage: " and the program's name,
+	 * then comes the list of commands, and @more stands behind the list.
 	 */
 	const char			*about, *more;
 	/* options that may stand before the command on the command line */

@@ -10,12 +10,11 @@
  * the FPGA starts when it is powered on, and the golden image, which the FPGA starts if no
  * application starts.
  *
- * An image starts only if it has its synchronisation word. So `flash write` destroys this word of
- * the old application before it erases anything, and writes the word of the new one last, when it
- * has compared all other bytes. Until then no application in the flash starts, so a write that is
- * cut short leaves a card that starts the golden image. The word of the old application is
- * destroyed only if it begins in the first page of the image, as in every image that this command
- * writes.
+ * An image starts only if it has its synchronisation word. So before it erases anything,
+ * `flash write` destroys this word of the old application, if it begins in the first page of the
+ * image, as in every image that this command writes. The word of the new application is written
+ * last, when all other bytes have been compared. Between the two no application in the flash
+ * starts, so a write that is cut short leaves a card that starts the golden image.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -43,7 +42,7 @@ struct work {
 	uint64_t		address;
 	uint64_t		bytes;
 	struct bitstream	image;
-	uint32_t		crc;		/* CRC-32 of the bytes that are read or compared */
+	uint32_t		crc;	/* CRC-32 of the bytes that are read, written or compared */
 	uint32_t		refusals;
 	uint32_t		bootsts;
 	bool			has_bootsts;

@@ -84,7 +84,7 @@ bool flash_open(struct util *util, struct flash *flash)
 
 /* Commands that the flash engine has refused -------------------------------------------------- */
 
-/* Write to @rule in words why the engine has refused the last command, for its number @reason. */
+/* Write to @rule in words what the engine's number @reason, why it refused a command, means. */
 static void explain_refusal(const struct flash *flash, unsigned int reason, char *rule, size_t size)
 {
 	uint32_t first = flash->application;
@@ -181,8 +181,7 @@ static bool patient(struct flash *flash, uint64_t *since)
 /*
  * Wait until the flash engine is not busy. Returns false and notes a failure if the engine has
  * refused the command, is busy for too long or cannot be read. The status is first read after the
- * estimated time of a command of the kind @work. Each wait corrects the estimate, so that later
- * waits read the status only a few times.
+ * estimated time of a command of the kind @work. The wait then corrects the estimate.
  */
 static bool wait_for(struct flash *flash, enum flash_work work)
 {

@@ -21,8 +21,8 @@
 #define FLASH_SYNC_BYTES	4u	/* bytes of the synchronisation word */
 
 /*
- * The kinds of commands whose end flash.c waits for. flash->usual has an estimate of how long each
- * kind takes, so that a wait reads the status register only a few times.
+ * The kinds of flash commands whose end flash.c waits for. flash->usual has an estimate of how long
+ * each kind takes.
  */
 enum flash_work { FLASH_ERASE, FLASH_PROGRAM, FLASH_READ, FLASH_WORKS };
 

@@ -18,7 +18,7 @@
 /*
  * Longest wait in seconds of management_wait(). A CPU whose firmware gives no heartbeat (sign of
  * life) is started three times before the card leaves it in reset. That takes a card milliseconds,
- * and a simulated card up to a minute.
+ * and a simulated card far longer.
  */
 #define PATIENCE_S	90
 

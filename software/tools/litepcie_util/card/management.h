@@ -58,7 +58,7 @@ bool management_wait(struct management *cpu, struct management_status *status);
  */
 bool management_load(struct management *cpu, const uint8_t *image, size_t bytes);
 
-/* Read or write the 32-bit word of the mailbox at offset @word, a LITEPCIE_MAILBOX_ value. */
+/* Read or write the 32-bit word of the mailbox at offset @word, in bytes. */
 bool mailbox_read(struct management *cpu, uint32_t word, uint32_t *value);
 bool mailbox_write(struct management *cpu, uint32_t word, uint32_t value);
 

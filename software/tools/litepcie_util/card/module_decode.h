@@ -40,7 +40,10 @@ struct module_facts {
 	 * at the transmitter, fault of the transmitter; 0 with CMIS
 	 */
 	unsigned int	receive_loss, transmit_loss, transmit_fault;
-	/* true: alarm of the module: temperature or supply voltage too high or too low */
+	/*
+	 * true: the module reports an alarm: @hot and @cold: its temperature is too high or too
+	 * low; @high and @low: its supply voltage is
+	 */
 	bool		hot, cold, high, low;
 };
 

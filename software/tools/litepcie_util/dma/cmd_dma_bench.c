@@ -27,9 +27,7 @@ static struct bench {
 	struct rates_plan	plan;
 	bool			sweep;
 	bool			slot;
-	/*
-	 * dma_bench --interval: seconds between two printed lines of rates; 0: print no such lines
-	 */
+	/* dma_bench --interval: seconds of each interval whose rate is printed; 0: no intervals */
 	double			interval_s;
 	struct bench_intervals	intervals;
 	struct bench_size	size[BENCH_SIZES];

@@ -64,7 +64,8 @@ struct bench_slot {
 /*
  * The tables of dma_bench, of --sweep and of --slot have the column heads BENCH_RATE_HEAD.
  * bench_emit_rate() prints these columns of one line, or in JSON the keys of one row, whose "id" is
- * @id. @binds is what the last column names. A rate that is not valid has only a dash in the text.
+ * @id. @binds is what the last column names. Of a rate that is not valid the text has only a dash
+ * and the unit.
  */
 #define BENCH_RATE_HEAD	"measured  unit   limit  reached  binds"
 void bench_emit_rate(const struct emit *out, const struct rate *rate, const char *id,
@@ -89,8 +90,9 @@ void bench_sweep_emit(const struct emit *out, const struct rates *rates,
 
 /*
  * Measure those of c2h, h2c and duplex that plan->ways names, or all three if it is 0, through the
- * logic in the user slot. A measurement ends after plan->bytes in the direction that has moved more
- * data. Failures are noted in rates->util.
+ * logic in the user slot. A measurement covers plan->bytes of the direction that has moved more
+ * data. It ends without a rate if that direction finishes no buffer for a second. Failures are
+ * noted in rates->util.
  */
 void bench_slot(struct rates *rates, const struct rates_plan *plan,
 		struct bench_slot found[RATES_WAYS]);

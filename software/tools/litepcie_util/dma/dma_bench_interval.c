@@ -5,7 +5,7 @@
  */
 
 /*
- * dma_bench --interval: print a line for each interval of a run. The host's clock decides when an
+ * dma_bench --interval: print the rate of each interval of a run. The host's clock decides when an
  * interval ends. The rate is computed from the card's own time, since the device time of a
  * simulated card runs far slower than the host's clock.
  */

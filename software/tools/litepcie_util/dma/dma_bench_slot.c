@@ -16,7 +16,7 @@
 
 #include "dma_bench.h"
 
-/* longest wait for the card in ms, before progress and Ctrl-C are checked again */
+/* timeout in ms of a wait for the card, after which progress and Ctrl-C are checked again */
 #define WAIT_MS		100
 /* a run ends if the direction that has finished more buffers finishes none for this many seconds */
 #define SILENT_S	1.0
@@ -93,11 +93,12 @@ static int read_end(struct litepcie *dev, const struct stretch *stretch,
 }
 
 /*
- * Move buffers until the measured window is over. It begins when the direction that has finished
- * more buffers has finished as many as a ring has, and ends when it has finished run->h2c.target
- * more. run->window gets the card's counters at both ends, and @stretch those of the user slot's
- * monitor. Returns 0 or -errno. After Ctrl-C, or if that direction finishes none for SILENT_S
- * seconds, run->window.closed stays false, and the result may still be 0.
+ * Move buffers until the measured window is over. The window begins when the direction that has
+ * finished more buffers has finished as many as a ring has. It ends when that direction has
+ * finished run->h2c.target buffers more than a ring. run->window gets the card's counters at both
+ * ends, and @stretch those of the user slot's monitor. Returns 0 or -errno. After Ctrl-C, or if
+ * that direction finishes none for SILENT_S seconds, run->window.closed stays false, and the result
+ * may still be 0.
  */
 static int run_stretch(struct dma_run *run, struct stretch *stretch)
 {

@@ -14,7 +14,7 @@
 #include "dma_run.h"
 #include "progress.h"
 
-/* longest wait for the card in ms, before the duration and Ctrl-C are checked again */
+/* timeout in ms of a wait for the card, after which the duration and Ctrl-C are checked again */
 #define WAIT_MS		500
 /* time in ns between two reads of the pattern checker's count at the end of a run */
 #define PATTERN_NAP_NS	1000000L
@@ -24,7 +24,7 @@
 /*
  * Returns the number of buffers of a direction to fill or to compare now. The result is 0 while
  * fewer buffers are @available than a batch has, or than are left up to the target if these are
- * fewer. Whole batches keep the interrupts at regular distances.
+ * fewer.
  */
 static uint64_t count_of(const struct dma_run *run, const struct dma_direction *direction,
 			 int available)
@@ -133,7 +133,7 @@ static bool h2c_finished(const struct dma_run *run)
 
 /*
  * End the run after its duration: the loop submits no more h2c buffers and, without loopback,
- * compares no more c2h buffers. The loop still waits until the card has fetched the h2c buffers
+ * compares no more c2h buffers. The run still waits until the card has fetched the h2c buffers
  * that are submitted, and in loopback until they have come back.
  */
 static void set_end(struct dma_run *run)
@@ -173,10 +173,10 @@ static unsigned int waiting_for(const struct dma_run *run)
 }
 
 /*
- * Wait up to WAIT_MS for the card to finish buffers. Returns a positive number if the card has
- * finished buffers, 0 if it has not, or -errno. *@idle_since is the time, from util_now(), at which
- * buffers last moved. If that is more than run->timeout_s seconds ago, the stall is noted, and the
- * result is -ETIMEDOUT.
+ * Wait for the card to finish buffers, with a timeout of WAIT_MS. Returns a positive number if the
+ * card has finished buffers, 0 if it has not, or -errno. *@idle_since is the time, from util_now(),
+ * at which buffers last moved. If no buffer has moved for more than run->timeout_s seconds, the
+ * stall is noted, and the result is -ETIMEDOUT.
  */
 static int wait_for_card(struct dma_run *run, double *idle_since)
 {

@@ -133,8 +133,8 @@ struct dma_run {
 	 */
 	uint32_t		timeout_s;
 	/*
-	 * seconds of the host's clock after which dma_run() submits no more buffers, and ends when
-	 * the submitted ones are done; 0: no limit
+	 * seconds of the host's clock after which dma_run() submits no more h2c buffers, and ends
+	 * when the submitted ones have arrived and, in loopback, have come back; 0: no limit
 	 */
 	double			duration_s;
 	/* bytes of the packet that is sent in each h2c buffer; 0: whole buffers are sent */
@@ -207,7 +207,7 @@ static inline uint64_t dma_target_beats(const struct dma_run *run)
 /*
  * Measure run->window: the steady state of a long run, or the whole of a short one. dma_run() calls
  * dma_window_begin() before the DMA starts, dma_window_step() whenever buffers may have moved, and
- * dma_window_end() when its duration is over or it ends. Each returns 0 or -errno.
+ * dma_window_end() when its duration is over or it ends without an error. Each returns 0 or -errno.
  */
 int dma_window_begin(struct dma_run *run);
 int dma_window_step(struct dma_run *run);

@@ -6,8 +6,8 @@
 
 /*
  * Report the rate of a DMA run while it goes on, for each interval of the host's clock. An interval
- * ends when the card's counters are read. The counters include the card's time, so the rate of the
- * interval is right even if the host reads them late.
+ * ends when the card's counters are read. The counters include the card's time, so if the host
+ * reads them late, the interval is longer, but its rate is not wrong.
  */
 #include "dma_run.h"
 

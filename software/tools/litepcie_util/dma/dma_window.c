@@ -93,22 +93,14 @@ uint64_t dma_window_cycles(const struct dma_window *window)
 }
 
 /*
- * Returns the bytes of h2c data in the window: the payload of the stream RC, since h2c data comes
- * to the card as completions of its reads.
+ * The result is the payload of the stream RC, since h2c data comes to the card as completions of
+ * its reads.
  */
 uint64_t dma_window_h2c_bytes(const struct dma_window *window)
 {
 	return window->to.rc.payload_bytes - window->from.rc.payload_bytes;
 }
 
-/*
- * Returns the bytes of c2h data in the window. For a card without records this is the payload of
- * all its writes to host memory (stream RQ). A card with records also writes records and status
- * lines, by which it tells the host which buffers are finished. If window->open is true, one record
- * for each buffer and the largest number of status lines that the card can have written are
- * subtracted, which gives a lower bound. If it is false, the result with such a card is the data of
- * the c2h buffers that are done in run->stats.
- */
 uint64_t dma_window_c2h_bytes(const struct dma_run *run, const struct dma_window *window)
 {
 	uint64_t payload = window->to.rq.payload_bytes - window->from.rq.payload_bytes;

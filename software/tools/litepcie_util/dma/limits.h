@@ -7,8 +7,8 @@
 /*
  * Compute the limits of a link and of the card's interface in GB/s, from the table in
  * limits_table.h. A size or MPS that is not in the table counts as the next smaller one of the
- * table, or as the smallest if it is below that. A link whose generation is not 1 to 3 has the
- * limit 0.
+ * table. If the table has none that is smaller, the row with the smallest MPS and the smallest size
+ * counts. A link whose generation is not 1 to 3 has the limit 0.
  */
 #ifndef LITEPCIE_UTIL_LIMITS_H
 #define LITEPCIE_UTIL_LIMITS_H
@@ -44,7 +44,7 @@ struct limit_link {
 };
 
 struct limit_reads {
-	/* payload bytes of one completion, the pieces in which the host returns read data */
+	/* payload bytes of one completion; the host returns the data of a read in such pieces */
 	unsigned int	completion;
 	unsigned int	rcb;		/* read completion boundary (RCB) in bytes, 64 or 128 */
 	double		in_flight;	/* bytes that the card can have requested at a time */

@@ -228,9 +228,9 @@ static void count_refused(struct util *util, struct doctor *doctor)
 /*
  * Find out whether the user's logic in the card's user slot has stopped taking h2c data: data
  * waits, and SLOT_LOOKS more reads of the slot's state show no change of h2c.since, the time at
- * which the stream's signal valid or ready last changed. Logic that is only slow takes data between
- * the reads, which changes h2c.since. litepcie_slot() returns -ENOENT if the card has no monitor of
- * the slot, and -EAGAIN if other programs keep the monitor busy. Neither is a failure.
+ * which the stream's signal valid or ready last changed. If the logic takes data between the reads,
+ * h2c.since changes. litepcie_slot() returns -ENOENT if the card has no monitor of the slot, and
+ * -EAGAIN if other programs keep the monitor busy. Neither is a failure.
  */
 static void look_at_slot(struct util *util, struct doctor *doctor)
 {

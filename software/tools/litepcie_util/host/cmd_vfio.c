@@ -30,7 +30,8 @@ struct vfio {
 	char			node[48];
 	/*
 	 * path of the card's device file /dev/vfio/devices/vfioN, for VFIO's interface iommufd;
-	 * empty: the kernel has no such file, or the card is not bound to vfio-pci
+	 * empty: the kernel has no such file, or the card is not bound to vfio-pci or in no IOMMU
+	 * group
 	 */
 	char			device_node[48];
 	/*

@@ -6,8 +6,8 @@
 
 /*
  * Data and functions that the parts of the command doctor share. doctor_host.c collects facts about
- * the machine, doctor_judge.c draws findings from these facts and from the measured rates, and
- * cmd_doctor.c measures and prints.
+ * the machine, cmd_doctor.c measures and prints, and doctor_judge.c draws findings from the facts
+ * and the measurements.
  */
 #ifndef LITEPCIE_UTIL_DOCTOR_H
 #define LITEPCIE_UTIL_DOCTOR_H

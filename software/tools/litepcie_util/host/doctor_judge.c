@@ -23,16 +23,17 @@
 #define CARD_GEN	3u
 #define CARD_LANES	8u
 #define CARD_MPS	512u
-#define USUAL_MPS	256u	/* the MPS in bytes that most PCs set */
+/* MPS in bytes; the finding about a smaller MPS has the weight DOCTOR_BINDS, else DOCTOR_NOTE */
+#define USUAL_MPS	256u
 /*
  * doctor reports the deepest enabled idle state of the CPU if the CPU takes more microseconds than
  * this to leave that state. At full rate the card fills a ring of 2 MiB in some 300 us.
  */
 #define SLOW_EXIT_US	10u
 /*
- * If the stream RQ (the card's requests to the PCIe hard block) stalls in more than this fraction
- * of the clock cycles, doctor says that the host holds back the card's requests. Fewer stalls may
- * be those of the hard block itself.
+ * If a rate does not reach its limit, and the stream RQ (the card's requests to the PCIe hard
+ * block) stalls in more than this fraction of the clock cycles, doctor says that the host holds
+ * back the card's requests. Fewer stalls may be those of the hard block itself.
  */
 #define STALLED		0.02
 

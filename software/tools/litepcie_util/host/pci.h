@@ -92,7 +92,7 @@ bool pci_parse_address(const char *text, char address[PCI_ADDRESS]);
 bool pci_is_card(const struct pci_function *function);
 
 /*
- * Call @visit for every PCI function in sysfs, in the order of their addresses. Returns 0, or
+ * Call @visit for every PCI function in sysfs, in alphabetical order of addresses. Returns 0, or
  * -errno if the functions cannot be listed. @visit may also get names that are no address, such as
  * ".", for which pci_load() returns -ENOENT.
  */

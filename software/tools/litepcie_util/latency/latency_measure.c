@@ -93,7 +93,10 @@ int latency_measure(struct util *util, struct latency *latency)
 	int rc = 0;
 
 	latency->real = strcmp(backend, "sim") != 0;
-	/* Behind the kernel driver packet_to_memory() makes the transfers and needs no register. */
+	/*
+	 * Behind the kernel driver packet_to_memory() makes the transfers, without the registers
+	 * that transfer_find() finds.
+	 */
 	if (!transfer.driven)
 		rc = transfer_find(&transfer);
 	latency->why = transfer.why;

@@ -16,8 +16,8 @@
 #define LOOK_S	10.0	/* seconds after which a packet that has not come back counts as lost */
 
 /*
- * Most bytes that a card with records may write in addition to the packet: one record, and one
- * status line for each direction.
+ * Bytes that a card with records may write in addition to the packet: one record, and one status
+ * line for each direction. If the card writes more, the transfer fails.
  */
 #define TOLD	(LITEPCIE_RECORD_SIZE + 2u * LITEPCIE_STATUS_LINE_SIZE)
 

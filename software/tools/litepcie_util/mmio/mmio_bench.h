@@ -81,7 +81,8 @@ int mmio_since(const struct mmio_bench *bench, uint32_t begin, double *ns);
 /*
  * The measurement of --all: the ways in which software can access a card's memory, such as system
  * calls, mapped loads and stores, memcpy() or several threads. The result of each way is its rate,
- * its limit and what sets that limit, or the reason why this card cannot be accessed in this way.
+ * the rate's limit and what binds the rate, or the reason why this card cannot be accessed in this
+ * way.
  */
 #define MMIO_WAYS_MAX	64
 /* bytes of the card's memory that the measurement of --all uses */
@@ -103,7 +104,7 @@ struct mmio_way_row {
 	 */
 	double		ns;
 	double		mb_per_s;
-	struct limit	limit;		/* limit of the row's rate in MB/s, and what sets it */
+	struct limit	limit;		/* limit of the row's rate in MB/s, and what binds the rate */
 };
 
 struct mmio_ways {

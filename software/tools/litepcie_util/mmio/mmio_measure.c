@@ -67,8 +67,7 @@ static int prove_clock(const struct mmio_bench *bench, struct mmio_row *row)
 }
 
 /*
- * Returns the test value for a write of @size bytes to the target's 4-byte word number @i. When it
- * is read back, the write has reached the card.
+ * Returns the test value for a write of @size bytes, 4 or 8, to the target's 4-byte word number @i.
  */
 static uint64_t proof_value(size_t i, size_t size)
 {
