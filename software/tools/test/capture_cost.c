@@ -11,8 +11,9 @@
  * needed: the program has a stand-in for a card, which writes to the ring while the recorder
  * sleeps.
  *
- * `capture_cost count PACKETS` reads records by litepcie_record_next(). `capture_cost record MBUFS
- * FILE` runs the recorder's own loop, for MBUFs full of frames of 64 bytes.
+ * `capture_cost count PACKETS` reads records by litepcie_record_next(). `capture_cost record COUNT
+ * FILE` runs the recorder's own loop, for COUNT MBUFs (parts of the ring) full of frames of 64
+ * bytes.
  */
 #include <errno.h>
 #include <fcntl.h>

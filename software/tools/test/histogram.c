@@ -5,8 +5,9 @@
  */
 
 /*
- * Test histogram.c: known samples must give known statistics and bins, and the bins must count as
- * many samples as there are random samples. The argument is the seed, and may be missing.
+ * Test histogram.c: known samples must give known statistics and bins. For random samples the
+ * counts of the bins must add up to the number of samples. The argument is the seed, and may be
+ * missing.
  */
 #include <math.h>
 

@@ -102,8 +102,8 @@ static unsigned int write_file(struct output *output, unsigned int count)
 }
 
 /*
- * One write to a file is interrupted, short, or refused with O_DIRECT. All MBUFs (parts of the
- * ring) must be in the file nevertheless.
+ * One write to a file is interrupted, is short, or is refused since the file is open with O_DIRECT.
+ * All MBUFs (parts of the ring) must be in the file nevertheless.
  */
 static void a_write_goes_on(void)
 {
@@ -222,8 +222,8 @@ static void a_limit_is_not_exceeded(void)
 /* Writes by io_uring, which go on while the program does something else ----------------------- */
 
 /*
- * Open a file and begin to write @count MBUFs (parts of the ring) to it, with io_uring two by each
- * system call. Returns how many output_write() has accepted.
+ * Open a file and begin to write @count MBUFs (parts of the ring) to it. With io_uring each system
+ * call begins up to two writes. Returns how many MBUFs output_write() has accepted.
  */
 static unsigned int begin_file(struct output *output, unsigned int count)
 {

@@ -73,7 +73,7 @@ static bool runs, over;
 static struct litepcie_capture *awaited;
 /* number of MBUFs (parts of the ring) that the queue @awaited had given when queue 0 was stopped */
 static unsigned int given_at_stop;
-/* the processors on which the process may run at its begin */
+/* the processors on which the process was allowed to run when it began */
 static cpu_set_t allowed;
 /* true: a test pins the thread of queue 0 to a processor */
 static bool pins;
@@ -84,8 +84,8 @@ static uint8_t byte_of(const struct litepcie_capture *capture, unsigned int mbuf
 }
 
 /*
- * Returns the number of threads of this process that may run on other processors than the process
- * might at its begin.
+ * Returns the number of threads of this process whose set of allowed processors differs from the
+ * set @allowed that the process had when it began.
  */
 static unsigned int pinned_threads(void)
 {
@@ -177,7 +177,10 @@ int litepcie_capture_stop(struct litepcie_capture *capture)
 {
 	CHECK_EQUAL(capture->number, 0);
 	if (pins) {
-		/* A thread of a folder may not have run yet, so it gets up to 10 s for that. */
+		/*
+		 * The thread of a folder inherits the pinning of queue 0's thread, and undoes it
+		 * when it runs. It gets up to 10 s for that.
+		 */
 		for (unsigned int n = 0; n < 10000 && pinned_threads() > 1; n++)
 			nanosleep(&(struct timespec) { .tv_nsec = 1000000 }, NULL);
 		CHECK_EQUAL(pinned_threads(), 1);
@@ -474,8 +477,8 @@ static void a_processor_that_is_none_is_told(const char *folder)
 
 /*
  * The thread of queue 0 is pinned to a processor. The threads of the other queues, and those of the
- * folders of queue 0, may still run on all processors of the process. On a machine with a single
- * processor this test finds nothing.
+ * folders of queue 0, must still be allowed to run on all processors of the process. If the process
+ * may run on a single processor only, this is not checked.
  */
 static void a_pinned_thread_pins_no_other(const char *folder)
 {
@@ -505,9 +508,10 @@ static void a_pinned_thread_pins_no_other(const char *folder)
 }
 
 /*
- * Queue 1, which is lossless, has failed when two of the four MBUFs (parts of the ring) that it had
- * taken were in the file and not yet given back. The message does not count these two as dropped.
- * Queue 2 has two folders, which have written MBUFs 0, 2 and 3, and not MBUF 1.
+ * Queue 1 has failed when two of the four MBUFs (parts of the ring) that it had taken were in its
+ * file and not yet given back. The message of drop() must not count these two as dropped. Queue 2
+ * has failed when its two folders had written three of four MBUFs, which must not be counted
+ * either.
  */
 static void what_is_in_a_file_is_not_told_as_dropped(const char *folder)
 {

@@ -131,7 +131,7 @@ static void a_cut_ends_it(size_t bytes, size_t whole)
 
 /*
  * The changed file breaks no rule of pcapng, but has fewer blocks than source_open() has counted.
- * source_take() must fail at its end, since the player would wait for the missing blocks.
+ * source_take() must fail at the file's end, since the player would wait for the missing blocks.
  */
 static void blocks_that_are_missing_end_it(void)
 {

@@ -6,8 +6,8 @@
 
 /*
  * Read the memory of QSFP modules. The card ends each transfer even if the module does not answer.
- * A transfer of 128 bytes takes some 4 ms. A module that holds the bus clock low may add up to a
- * millisecond for each bit.
+ * A transfer of 128 bytes takes some milliseconds. A module that holds the bus clock low makes a
+ * transfer longer, by up to a millisecond for each time.
  */
 #include "module_memory.h"
 

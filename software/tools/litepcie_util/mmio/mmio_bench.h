@@ -104,7 +104,8 @@ struct mmio_way_row {
 	 */
 	double		ns;
 	double		mb_per_s;
-	struct limit	limit;		/* limit of the row's rate in MB/s, and what binds the rate */
+	/* limit of the row's rate in MB/s, and what binds the rate */
+	struct limit	limit;
 };
 
 struct mmio_ways {
