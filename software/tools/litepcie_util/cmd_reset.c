@@ -34,13 +34,12 @@ static void print(const struct emit *out, const void *result)
  * Reset the card's PCI function through sysfs: the kernel then saves and restores the configuration
  * space, and tells the driver before and after the reset. If sysfs has no PCI function for the
  * device's name, as for a simulated board, open the card and reset it by litepcie_reset(). Returns
- * false and notes a failure if that fails.
+ * false and notes a failure if the card cannot be reset.
  */
 static bool reset_function(struct util *util, struct reset *reset)
 {
 	int rc;
 
-	/* A simulated board has no entry in sysfs, so the library resets the board. */
 	if (pci_of_device(util->device, reset->address) < 0) {
 		if (!util_open(util))
 			return false;

@@ -13,9 +13,9 @@
 /* Writing JSON -------------------------------------------------------------------------------- */
 
 /*
- * Write the text that stands before a JSON value. Inside an object or array that is a comma, if
- * another value precedes this one, a line break and the indentation. Then follows the key, if @key
- * is neither NULL nor empty.
+ * Write the text that stands before a JSON value. Inside an object or array the text is a comma, if
+ * the value is not the first one there, then a line break and the indentation. The key follows, if
+ * @key is neither NULL nor empty.
  */
 static void begin_value(struct json *json, const char *key)
 {

@@ -76,8 +76,8 @@ bool option_choice(const struct util_option *option, const char *text);
  * Parse the options of @command, or those of the program if @command has no name. Returns -1 if the
  * program is to go on: *@argc and *@argv are then the arguments without the parsed options.
  * Otherwise the program must end with the exit status that is returned: the text of --help was
- * printed, or could not be, or the command line is wrong. In the last two cases a message on
- * standard error says why.
+ * printed, the text of --help could not be written, or the command line is wrong. In the last two
+ * cases a message on standard error says why.
  */
 int options_parse(struct util *util, const struct command *command, int *argc, char ***argv);
 

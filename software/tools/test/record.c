@@ -121,7 +121,10 @@ int litepcie_capture_header(const struct litepcie_capture *capture, void *buffer
 	const uint32_t filler[] = { LITEPCIE_PCAPNG_FILLER, (uint32_t)bytes - 28 };
 
 	memset(buffer, (int)(0x11 * (capture->number + 1)), bytes);
-	/* deal.c adds a comment to the section in the header, and makes its filler shorter. */
+	/*
+	 * deal.c adds a comment to the section block in the header, and shortens the filler block
+	 * of the header.
+	 */
 	memcpy(buffer, section, sizeof(section));
 	memcpy((uint8_t *)buffer + 28, filler, sizeof(filler));
 	memcpy((uint8_t *)buffer + bytes - 4, &filler[1], 4);

@@ -5,8 +5,8 @@
  */
 
 /*
- * The command firmware: load an image into the memory of the card's management CPU if that is asked
- * for, and print the state of the CPU.
+ * The command firmware: with the word `load`, write an image to the memory of the card's management
+ * CPU. Then print the state of the CPU.
  */
 #include <errno.h>
 #include <stdio.h>

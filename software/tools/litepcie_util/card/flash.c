@@ -84,7 +84,7 @@ bool flash_open(struct util *util, struct flash *flash)
 
 /* Commands that the flash engine has refused -------------------------------------------------- */
 
-/* Write to @rule in words what the engine's number @reason, why it refused a command, means. */
+/* Write to @rule in words why the engine has refused a command. @reason is its number for that. */
 static void explain_refusal(const struct flash *flash, unsigned int reason, char *rule, size_t size)
 {
 	uint32_t first = flash->application;

@@ -41,8 +41,8 @@ struct module_facts {
 	 */
 	unsigned int	receive_loss, transmit_loss, transmit_fault;
 	/*
-	 * true: the module reports an alarm: @hot and @cold: its temperature is too high or too
-	 * low; @high and @low: its supply voltage is
+	 * Alarms of the module. @hot: its temperature is too high; @cold: it is too low. @high: its
+	 * supply voltage is too high; @low: it is too low.
 	 */
 	bool		hot, cold, high, low;
 };

@@ -8,7 +8,7 @@
  * Data and functions that the parts of the command dma_bench share. rates.c measures rates and
  * compares them with their limits.
  *
- * dma_bench_interval.c prints a line for each interval of a run (--interval), dma_bench_sweep.c
+ * dma_bench_interval.c prints a rate for each interval of a run (--interval), dma_bench_sweep.c
  * measures by size of transfer (--sweep), and dma_bench_slot.c measures through the user's logic in
  * the card's user slot (--slot). dma_bench_rate.c prints a rate for all of them, except in the
  * lines of text of --interval.

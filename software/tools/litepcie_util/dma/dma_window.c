@@ -93,8 +93,8 @@ uint64_t dma_window_cycles(const struct dma_window *window)
 }
 
 /*
- * The result is the payload of the stream RC, since h2c data comes to the card as completions of
- * its reads.
+ * The h2c data in the window is the payload of the TLP stream RC: it comes to the card as
+ * completions of the card's reads.
  */
 uint64_t dma_window_h2c_bytes(const struct dma_window *window)
 {

@@ -23,7 +23,10 @@
 #define CARD_GEN	3u
 #define CARD_LANES	8u
 #define CARD_MPS	512u
-/* MPS in bytes; the finding about a smaller MPS has the weight DOCTOR_BINDS, else DOCTOR_NOTE */
+/*
+ * If the MPS in use is below this number of bytes, the finding about it has the weight
+ * DOCTOR_BINDS. From this number up to below CARD_MPS the weight is DOCTOR_NOTE.
+ */
 #define USUAL_MPS	256u
 /*
  * doctor reports the deepest enabled idle state of the CPU if the CPU takes more microseconds than
