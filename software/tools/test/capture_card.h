@@ -17,7 +17,8 @@
  * finds the next MBUF full, until @full MBUFs were found.
  */
 static struct {
-	unsigned int	full;		/* number of MBUFs that the card fills in one recording */
+	/* number of MBUFs (parts of the ring) that the card fills in one recording */
+	unsigned int	full;
 	unsigned int	given, released;
 	bool		runs, generates;
 	unsigned int	stops;

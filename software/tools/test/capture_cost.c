@@ -51,7 +51,10 @@
 enum { IN_MBUF = (MBUF - SEAL) / RECORD };
 _Static_assert((MBUF - SEAL) % RECORD == 0, "an MBUF needs a filler in front of its seal");
 
-/* Fill an MBUF with records of frames of 64 bytes, up to the place of its seal. */
+/*
+ * Fill an MBUF (a part of the ring) with records of frames of 64 bytes, up to the place of its
+ * seal, which is its last block.
+ */
 static void fill_mbuf(uint8_t *mbuf)
 {
 	memset(mbuf, 0, MBUF);
@@ -71,7 +74,8 @@ static void set64(uint8_t *at, uint64_t value)
 }
 
 /*
- * Write the seal of MBUF @number to the end of @mbuf. @is_last: the recording ends with this MBUF.
+ * Write the seal (last block) of MBUF @number, a part of the ring, to the end of @mbuf. @is_last:
+ * the recording ends with this MBUF.
  */
 static void seal_mbuf(uint8_t *mbuf, uint64_t number, bool is_last)
 {

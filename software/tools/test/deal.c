@@ -29,14 +29,15 @@
 #define MBUF	((size_t)4096)
 #define RING	12u		/* number of MBUFs (parts of equal size) in the ring */
 #define FOLDERS	3u
-#define MOST	200u		/* largest number of MBUFs that a test writes */
+#define MOST	200u		/* largest number of MBUFs (parts of the ring) that a test writes */
 #define SECTION	32u		/* bytes of the section block in the header */
 
 /* Stand-ins for the disks --------------------------------------------------------------------- */
 
 /* Stand-in for the disk of each folder. Writes of a file's header never wait or fail. */
 static struct {
-	bool		holds;		/* writes of MBUFs wait until @holds is false */
+	/* true: writes of MBUFs (parts of the ring) wait until this becomes false */
+	bool		holds;
 	unsigned int	waiting;	/* number of writes that wait because of @holds */
 	/* number of MBUFs (parts of the ring) written so far, and for how many the disk has room */
 	unsigned int	writes, most;
@@ -88,7 +89,7 @@ static void hold(unsigned int n, bool on)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Wait until the write of an MBUF to folder @n is held up. */
+/* Wait until a write of an MBUF (a part of the ring) to folder @n has begun and waits. */
 static void await_write(unsigned int n)
 {
 	pthread_mutex_lock(&lock);

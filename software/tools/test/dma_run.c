@@ -32,8 +32,8 @@ static int made_up_nap(const struct timespec *time);
 static long long now_ms;
 static struct util util;
 /*
- * The made-up card has @filled full batches of c2h. After @silent_waits calls of
- * litepcie_dma_wait() without a new buffer it fills @late more batches.
+ * The made-up card has @filled batches of DMA_BATCH full c2h buffers each. After @silent_waits
+ * calls of litepcie_dma_wait() without a new buffer it fills @late more batches.
  */
 static unsigned int filled, silent_waits, late;
 static unsigned int waits;

@@ -11,10 +11,10 @@
  * application starts.
  *
  * An image starts only if it has its synchronisation word. So before it erases anything,
- * `flash write` destroys this word of the old application, if it begins in the first page of the
- * image, as in every image that this command writes. The word of the new application is written
- * last, when all other bytes have been compared. Between the two no application in the flash
- * starts, so a write that is cut short leaves a card that starts the golden image.
+ * `flash write` destroys this word of the old application, if it begins in the first page (256
+ * bytes) of the image, as in every image that this command writes. The word of the new one is
+ * written last, when all other bytes have been compared. Between the two no application in the
+ * flash starts, so a write that is cut short leaves a card that starts the golden image.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -109,8 +109,9 @@ struct transfer {
 	 */
 	struct streams		streams;
 	/*
-	 * Offsets in BAR0 of the registers with the device times of a doorbell and of the interrupt
-	 * message after it. The register at @waiting says whether that message is still to come.
+	 * Offsets in BAR0 of the registers with the device times of a doorbell (the register write
+	 * that starts a transfer) and of the interrupt message after it. The register at @waiting
+	 * says whether that message is still to come.
 	 */
 	uint32_t		doorbell, interrupt, waiting;
 	/* true: the card has registers for the device times of doorbell and interrupt */
@@ -126,7 +127,8 @@ struct transfer {
 
 /*
  * Time of one transfer in ns: hardware_ns by the card's clock, and whole_ns by the host's clock,
- * from before the doorbell until the program knows that the transfer is done.
+ * from before the register write that starts the transfer (the doorbell) until the program knows
+ * that the transfer is done.
  */
 struct shot {
 	double	hardware_ns, whole_ns;
@@ -172,7 +174,8 @@ int transfer_fails(struct transfer *transfer, int rc, const char *why);
 /*
  * Fill in shot->hardware_ns from the card's counters of the TLP streams, which were cleared before
  * the transfer of @size bytes. In addition the card may have written up to @more bytes of records
- * and status lines. Returns 0 or -errno; -EIO: the card has counted other numbers of bytes.
+ * and status lines, by which it reports finished buffers to the host. Returns 0 or -errno; -EIO:
+ * the card has counted other numbers of bytes.
  */
 int transfer_take_time(struct transfer *transfer, size_t size, size_t more, struct shot *shot);
 
@@ -187,7 +190,8 @@ int packet_begin(struct transfer *transfer);
 
 /*
  * Send a packet of @size bytes, wait until the card has written it back, and fill in @shot. On a
- * card with records the time by the card's clock may include the record and the status lines.
+ * card with records the time by the card's clock may include the writes of the record and of the
+ * status lines, by which the card reports the packet to the host.
  * Returns 0 or -errno; -ETIMEDOUT: no h2c buffer could be acquired, or the packet has not come
  * back; -EIO: the card has counted other numbers of bytes than a packet of @size bytes makes.
  */

@@ -17,7 +17,8 @@
 
 /*
  * Bytes that a card with records may write in addition to the packet: one record, and one status
- * line for each direction. If the card writes more, the transfer fails.
+ * line for each direction, by which it reports finished buffers to the host. If the card writes
+ * more, the transfer fails.
  */
 #define TOLD	(LITEPCIE_RECORD_SIZE + 2u * LITEPCIE_STATUS_LINE_SIZE)
 
