@@ -6,8 +6,8 @@
 
 /*
  * The command reset: reset the card's PCI function through the kernel and open the card, which
- * fails if the card does not answer; or open a simulated board and reset it by litepcie_reset().
- * Then print the gateware's identifier.
+ * fails if the card does not answer. If the device's name names no PCI function, as with a
+ * simulated board, open it and reset it by litepcie_reset(). Then print the gateware's identifier.
  */
 #include <errno.h>
 #include <string.h>
