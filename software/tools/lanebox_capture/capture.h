@@ -5,9 +5,8 @@
  */
 
 /*
- * The commands of lanebox-capture. lanebox-capture uses the functions of litepcie_util that open
- * the card and end a command (../litepcie_util/util.h), so both programs print errors and JSON in
- * the same form.
+ * The commands of lanebox-capture. They use the functions of litepcie_util that open the card, note
+ * failures and end a command (../litepcie_util/util.h).
  */
 #ifndef LANEBOX_CAPTURE_H
 #define LANEBOX_CAPTURE_H
@@ -30,7 +29,7 @@ extern const struct command cmd_disk;
  */
 extern struct util capture_util;
 
-/* largest number of files for a command that takes any number of files */
+/* value of @most in the struct command of a command that takes any number of files */
 #define CAPTURE_FILES	UINT_MAX
 
 /*
@@ -44,7 +43,7 @@ extern struct util capture_util;
 
 /*
  * The last entries of a table of options: JSON_OPTION for a command that opens no card, and
- * CARD_OPTIONS for a command that opens one.
+ * CARD_OPTIONS for a command that opens one, and for the options before the command.
  */
 #define JSON_OPTION \
 	{ .name = "json", .to = &capture_util.json, \

@@ -5,9 +5,9 @@
  */
 
 /*
- * The command info: print what the card's capture block has (version, staging memory, segments of a
- * ring, queues), and the accounts of each port of one queue: how many frames were delivered, bad,
- * or lost since the last recording began.
+ * The command info: print the version of the card's capture block, the size of its staging memory,
+ * the most segments of a ring and the number of queues. Also print, by port, how many frames of one
+ * queue were delivered, bad or lost since the last start of a capture.
  */
 #include <errno.h>
 
@@ -91,10 +91,10 @@ static void print(const struct emit *out, const void *result)
 }
 
 /*
- * Read the accounts (counts of frames) of the queue that the option --queue names, and the card's
- * capture block. The accounts are those of the capture that runs, or else of the last one, since
- * they are cleared when a capture is started. Returns 0 or -errno. -EINVAL is an error of the
- * command line, and is not noted.
+ * Read the accounts (counts of frames) of the queue of the option --queue, and the description of
+ * the capture block in the card's capability table. The accounts are those since the last start of
+ * a capture, which clears them. Returns 0 or -errno. -EINVAL is an error of the command line, and
+ * is not noted.
  */
 static int ask(struct util *util, struct info *info)
 {

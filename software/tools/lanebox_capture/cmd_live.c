@@ -5,10 +5,10 @@
  */
 
 /*
- * The command live: print the rates and losses of each port once in an interval, as a table or with
- * --json as an object. The command starts no capture: it reads the card's counts of frames
- * (accounts). So with the kernel driver the command can show the recording of another program.
- * Rates are by the host's clock.
+ * The command live: print the rates and losses of each port that has counted a frame, once in an
+ * interval, as a table or with --json as an object. The command starts no capture: it reads the
+ * card's counts of frames (accounts). So with the kernel driver the command can show the recording
+ * of another program. Rates are by the host's clock.
  */
 #include <errno.h>
 #include <string.h>
@@ -45,7 +45,7 @@ struct rates {
 	 * per second of the host's clock: frames delivered, bytes of these frames, and frames lost
 	 */
 	double		packets, bytes, lost;
-	/* number of frames that the card has lost since the last recording began */
+	/* number of frames that the card has lost since the last start of a capture */
 	uint64_t	all_lost;
 };
 
@@ -58,7 +58,8 @@ static uint64_t lost_of(const struct litepcie_port_accounts *port)
 
 /*
  * Returns by how much a count has grown from @before to @now. If @now is lower than @before, the
- * card has cleared the count meanwhile, as it does when a recording begins, and the result is @now.
+ * card has cleared the count meanwhile, as it does at the start of a capture, and the result is
+ * @now.
  */
 static double since(uint64_t now, uint64_t before)
 {

@@ -5,10 +5,10 @@
  */
 
 /*
- * The answers to Wireshark: the list of the cards' queues as interfaces, the settings of an
- * interface, and the frames of a queue, which are written as pcapng into a FIFO. The cards are
- * those that have a device file /dev/litepcieN-capture of the kernel driver, and those in the
- * environment variable LANEBOX_CAPTURE, such as "sim:build/board.sock vfio:0000:22:00.0".
+ * The answers to Wireshark: the list of the cards' queues as interfaces, the link type and the
+ * settings of an interface, and the frames of a queue, which are written as pcapng into a FIFO. The
+ * cards are those that have a device file /dev/litepcieN-capture of the kernel driver, and those in
+ * the environment variable LANEBOX_CAPTURE, such as "sim:build/board.sock vfio:0000:22:00.0".
  */
 #include "extcap.h"
 
@@ -55,7 +55,7 @@ struct interfaces {
 	unsigned int		count;
 };
 
-/* A request of Wireshark: the values of the options by which it runs the program. */
+/* A request of Wireshark: the values of the options with which Wireshark runs the program. */
 struct request {
 	bool				lists, links, settings, captures;
 	const char			*version, *interface, *fifo, *filter;
@@ -126,7 +126,8 @@ static void find_interfaces(struct interfaces *found)
 /*
  * Returns the device name of the card of the interface @name, and stores the number of the
  * interface's queue in *@queue. @name must be the name of a card in @found, or this name with -qN
- * for queue N. Returns NULL if it is neither. Whether the card has the queue is not checked.
+ * behind it for queue N, 1 or more. Returns NULL if it is neither. Whether the card has the queue
+ * is not checked.
  */
 static const char *find_device(const struct interfaces *found, const char *name, uint32_t *queue)
 {
@@ -150,7 +151,7 @@ static const char *find_device(const struct interfaces *found, const char *name,
 
 /*
  * Returns how many queues the card has. The result is 1 if the card cannot be opened now, for
- * example because another program uses it, or if the card has no capture block.
+ * example because another program uses it, or if its queues cannot be counted.
  */
 static unsigned int count_queues(const char *device)
 {

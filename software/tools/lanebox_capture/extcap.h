@@ -6,8 +6,9 @@
 
 /*
  * Wireshark's extcap protocol. Wireshark runs each program in its folder extcap, with options that
- * ask for the list of interfaces, for their settings, or for packets. If lanebox-capture is in this
- * folder, it answers, and Wireshark shows the cards' queues in its list of interfaces.
+ * ask for the list of interfaces, for the link type or the settings of an interface, or for
+ * packets. If lanebox-capture is in this folder, it answers, and Wireshark shows the cards' queues
+ * in its list of interfaces.
  */
 #ifndef LANEBOX_CAPTURE_EXTCAP_H
 #define LANEBOX_CAPTURE_EXTCAP_H

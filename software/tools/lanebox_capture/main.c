@@ -56,8 +56,8 @@ static const struct program program = {
 
 /*
  * SIGPIPE (the reader of a pipe has closed it) and SIGXFSZ (a file has reached its limit, ulimit
- * -f) are ignored. So write() returns an error, and a recording in a regular file is cut after its
- * last whole MBUF (part of a recording).
+ * -f) are ignored. So a write that meets one of these two conditions returns an error, and the
+ * signal does not kill the program.
  */
 int main(int argc, char **argv)
 {

@@ -21,7 +21,7 @@
 
 #define LATENCY	"/dev/cpu_dma_latency"
 
-/* processors that processor_remember() has stored; none before */
+/* processors that processor_remember() has stored; empty: none are stored */
 static cpu_set_t remembered;
 
 void processor_remember(void)

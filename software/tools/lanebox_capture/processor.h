@@ -5,8 +5,8 @@
  */
 
 /*
- * Bind a thread to one processor (CPU core), and keep all processors out of idle states that take
- * time to leave.
+ * Bind a thread to one processor (a logical CPU), and keep all processors out of idle states that
+ * take time to leave.
  */
 #ifndef LANEBOX_CAPTURE_PROCESSOR_H
 #define LANEBOX_CAPTURE_PROCESSOR_H
@@ -23,7 +23,7 @@ bool processor_pin(struct util *util, unsigned int number);
  * A new thread inherits the processors of the thread that makes it. processor_remember() stores
  * those on which the calling thread may run. Call it before the first processor_pin(), and while no
  * other thread calls a function of this file. Afterwards processor_unpin() lets the calling thread
- * run on the stored processors. If none could be stored, it changes nothing.
+ * run on the stored processors. If none could be stored, processor_unpin() changes nothing.
  */
 void processor_remember(void);
 void processor_unpin(void);

@@ -39,8 +39,8 @@ struct check {
 	 */
 	bool		ours;
 	/*
-	 * size of an MBUF (part of a recording) in bytes; 0: no seal, the block that ends an MBUF,
-	 * was found
+	 * size of an MBUF (part of a recording) in bytes; 0: no valid seal, the block that ends an
+	 * MBUF, was found
 	 */
 	uint32_t	mbuf_bytes;
 	/* number of MBUFs (parts of a recording) whose last block, the seal, was checked */
@@ -57,9 +57,9 @@ struct check {
 	bool		stopped;
 	/*
 	 * true: a rule is broken. @rule is a sentence about the first broken rule. @offset is the
-	 * offset in the file of the block that breaks it. If the file ends inside an MBUF (part of
-	 * a recording) or inside its header, @offset is the end of the last seal, or the size of
-	 * the file.
+	 * offset in the file of the block that breaks it. If a recording ends between two blocks of
+	 * an MBUF (part of a recording), @offset is the end of the MBUF before, or of the file's
+	 * header. If it ends between two blocks of the header, @offset is the size of the file.
 	 */
 	bool		broken;
 	uint64_t	offset;

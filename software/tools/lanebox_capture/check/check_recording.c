@@ -17,8 +17,8 @@
  */
 #define UNIT		8u
 /*
- * The counts of lost frames in a seal (block with counts) may include up to this many frames that
- * were lost after the time in the seal.
+ * It breaks no rule if the counts of lost frames in a seal (block with counts) include up to this
+ * many frames that were lost after the time in the seal.
  */
 #define FRAMES_SLACK	1024u
 
@@ -46,8 +46,9 @@ static bool is_mbuf(uint64_t bytes)
 }
 
 /*
- * Check at which offset a seal, the last block of an MBUF (part of the ring), ends. The end of the
- * file's first seal gives the size of an MBUF. All other MBUFs of the file must have the same size.
+ * Check at which offset a seal, the last block of an MBUF (part of a recording), ends. The end of
+ * the file's first seal gives the size of an MBUF. All other MBUFs of the file must have the same
+ * size.
  */
 static bool check_place(struct walk *walk, const struct block *block)
 {
@@ -84,8 +85,9 @@ static bool check_counts(struct walk *walk, const struct block *block)
 		return broken(walk, block->offset, "the seal of MBUF %llu follows that of %llu",
 			      (unsigned long long)number, (unsigned long long)walk->seal_number);
 	/*
-	 * A seal has device time. Its packets may have the later times of a file that is played
-	 * with --keep-time, so a seal's time is compared with that of the last seal only.
+	 * A seal has device time. The packets of its MBUF (part of a recording) may have the times
+	 * of a file that was played with --keep-time, so a seal's time is compared only with that
+	 * of the last seal.
 	 */
 	if (time < walk->seal_time)
 		return broken(walk, block->offset, "the seal's time of %llu ns is before that of "

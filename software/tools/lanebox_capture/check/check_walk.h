@@ -50,8 +50,8 @@ struct walk {
 	 */
 	bool		closing;
 	/*
-	 * number of packets since the last seal (block with counts), and of the bytes that these
-	 * packets had at their source
+	 * number of packets since the last seal (block with counts), or before the first seal since
+	 * the file's beginning, and of the bytes that these packets had at their source
 	 */
 	uint64_t	records, bytes;
 	/*
@@ -90,10 +90,9 @@ __attribute__((format(printf, 3, 4)))
 bool broken(struct walk *walk, uint64_t offset, const char *format, ...);
 
 /*
- * Check a block of a recording. check_ours() has the rules for blocks of all types: a block of the
- * header must end within the header, and the header has no seal. check_filler() has the rules for a
- * filler (a block of zeros), and check_seal() those for a seal (a block with counts). Each function
- * returns false and notes the rule if a rule is broken.
+ * Check a block of a recording. check_ours() has the rules about the place, length and type of any
+ * block. check_filler() has the rules for a filler (a block of zeros), and check_seal() those for a
+ * seal (a block with counts). Each function returns false and notes the rule if a rule is broken.
  */
 bool check_ours(struct walk *walk, const struct block *block);
 bool check_filler(struct walk *walk, const struct block *block);

@@ -7,8 +7,9 @@
 /*
  * The files of a recording in one file or folder. Each file has the page of header and then whole
  * MBUFs (the parts of equal size that the card writes), so each file is valid by itself. If a write
- * fails, as when the disk is full, a regular file is cut after its last whole MBUF, unless io_uring
- * itself has failed. Writes go past the page cache (O_DIRECT) if the filesystem supports that.
+ * fails, as when the disk is full, a regular file is cut after its last whole MBUF. If io_uring
+ * itself has failed, the kernel may still write bytes behind that MBUF. Writes go past the page
+ * cache (O_DIRECT) if the filesystem supports that.
  *
  * With O_DIRECT the kernel writes by io_uring while the program takes the next MBUFs. Without
  * O_DIRECT, if the kernel refuses io_uring, or after a write by io_uring to the file has failed or
@@ -59,7 +60,7 @@ struct output {
 	const char		*target;	/* path of the folder or file to write to */
 	bool			folder;
 	bool			made;		/* true: output_open() has made the folder */
-	/* date and time, with which the names of the files in a folder begin */
+	/* date and time of output_open(), with which the names of the files in a folder begin */
 	char			stamp[32];
 	uint64_t		most;		/* largest size of a file in bytes; 0: no limit */
 	/* aligned page with the bytes with which each file begins */
@@ -86,11 +87,14 @@ struct output {
 	unsigned int		under_way;
 	/* offset in the open file, in bytes, at which the next write by io_uring goes */
 	uint64_t		offset;
-	/* offset in the open file, in bytes, up to which reserve() has reserved room on the disk */
+	/*
+	 * offset in the open file, in bytes, up to which reserve() has reserved room on the disk,
+	 * or tried to
+	 */
 	uint64_t		reserved;
 	/*
-	 * false: no room on the disk is reserved for the open file, since it is written without
-	 * io_uring, or since the filesystem has refused to reserve room
+	 * false: no further room on the disk is reserved for the open file, since it is written
+	 * without io_uring, or since the filesystem has refused to reserve room
 	 */
 	bool			may_reserve;
 	/*
@@ -102,8 +106,8 @@ struct output {
 	struct output_file	*files;
 	size_t			count;		/* number of @files */
 	/*
-	 * @note says why the data goes through the page cache, or is empty. @why is the message of
-	 * the last failure, or is empty.
+	 * @note says why data goes through the page cache. It is empty if none does. @why is the
+	 * message of the last failure, or is empty.
 	 */
 	char			note[OUTPUT_WHY], why[OUTPUT_WHY];
 };
@@ -130,10 +134,9 @@ void output_memory(struct output *output, const void *memory, size_t bytes, unsi
 
 /*
  * Begin to write the MBUF (part of the ring) of @bytes at @mbuf. A new file begins first if the
- * open file would grow beyond its limit. The MBUF must not change until output_done() has counted
- * it. Returns false with a message in output->why if the new file cannot be begun, or if this or an
- * earlier MBUF cannot be written. All later MBUFs are then refused. A regular file is cut before
- * the MBUF that could not be written, unless io_uring itself has failed.
+ * open file would grow beyond its limit and already has an MBUF. The MBUF must not change until
+ * output_done() has counted it. Returns false with a message in output->why if the new file cannot
+ * be begun, or if this or an earlier MBUF cannot be written. All later MBUFs are then refused.
  */
 bool output_write(struct output *output, const void *mbuf, size_t bytes);
 
@@ -170,8 +173,8 @@ bool output_next(struct output *output);
 
 /*
  * If a file is open, wait until all MBUFs (parts of the ring) of output_write() are in it, give
- * back the room that was reserved behind them, and close it. After a failure of an earlier call the
- * file is only closed. Returns false with a message in output->why if a step of output_close()
+ * back the room that was reserved behind them, and close it. After a failure of an earlier call no
+ * write is waited for. Returns false with a message in output->why if a step of output_close()
  * itself fails.
  */
 bool output_close(struct output *output);

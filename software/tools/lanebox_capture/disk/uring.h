@@ -32,8 +32,8 @@ struct uring {
 	size_t			requests_bytes;
 	uint32_t		entries;
 	/*
-	 * ring indices shared with the kernel: tail of the requests, head and tail of the
-	 * completions
+	 * addresses of ring indices that are shared with the kernel: tail of the ring of requests,
+	 * head and tail of the ring of completions
 	 */
 	uint32_t		*tail, *done_head, *done_tail;
 	/*

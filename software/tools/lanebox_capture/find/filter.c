@@ -20,8 +20,8 @@
 #define NO_NETMASK	0xffffffffu
 
 /*
- * The structs bpf_program and pcap_pkthdr of libpcap (pcap/bpf.h, pcap/pcap.h), the latter as
- * struct packet_header. They are declared here, since libpcap's headers are not used.
+ * Two structs of libpcap: bpf_program (pcap/bpf.h), and pcap_pkthdr (pcap/pcap.h), which is called
+ * packet_header here. They are declared here, since libpcap's headers are not used.
  */
 struct bpf_program {
 	unsigned int	length;

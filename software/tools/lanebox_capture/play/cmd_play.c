@@ -256,8 +256,8 @@ static bool play_recorded(struct util *util, struct playing *playing, int *rc)
 
 	recording->play = &playing->play;
 	/*
-	 * With --fast the frames have no times at which they must leave the card. So a frame can
-	 * wait until the ring has room for it, and the recording loses none.
+	 * With --fast (the default) frames have no times at which they must leave the card. So a
+	 * frame can wait until the ring has room for it, and need not be lost.
 	 */
 	recording->config.lossless = playing->play.settings.pace == LITEPCIE_PACE_FAST;
 	*rc = litepcie_capture_open(util->dev, &recording->config, &recording->capture);

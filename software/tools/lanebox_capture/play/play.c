@@ -19,7 +19,7 @@
 
 /* longest time in ms of one wait in the library, after which play->stops is checked again */
 #define LOOK_MS		50
-/* number of buffers that are handed to the card together, fewer at the end of the files */
+/* number of buffers that the library hands to the card together, as a rule */
 #define BATCH		8
 
 /*
@@ -130,7 +130,7 @@ static bool is_done(const struct play *play)
 
 /*
  * Wait until the player has played its last frame, play->stops is true, or litepcie_played() fails.
- * At a slow pace frames still wait in the player when the card has taken all bytes.
+ * At a slow pace frames may still wait in the player when the card has taken all bytes.
  */
 static void await_frames(struct play *play)
 {
@@ -177,10 +177,6 @@ int play_begin(struct util *util, struct play *play)
 	if (rc == 0 && pthread_create(&play->thread, NULL, run, play)) {
 		rc = -ENOMEM;
 	}
-	/*
-	 * If the stream of h2c or the thread cannot be started, the player is stopped, so that the
-	 * data of h2c goes to the user's logic in the card again.
-	 */
 	if (rc < 0) {
 		litepcie_stream_close(play->h2c);
 		litepcie_play_stop(play->dev);

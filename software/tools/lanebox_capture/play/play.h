@@ -8,7 +8,7 @@
  * Send pcapng files through h2c, the card's DMA from the host, to the card's player, in a thread of
  * its own. The files belong to the caller, and only the thread may use them between play_begin()
  * and play_end(). The thread notes its failure in play->why, and play_end() notes it as a failure
- * of the command. Only one struct play may run at a time, since a card has one player.
+ * of the command. A card has one player, so only one struct play may run on it at a time.
  */
 #ifndef LANEBOX_CAPTURE_PLAY_H
 #define LANEBOX_CAPTURE_PLAY_H

@@ -7,8 +7,8 @@
 /*
  * Read a pcapng file twice: source_open() checks whether the card can play it, and source_take()
  * copies it. The rules are those of the card's player (gateware/capture/player), some of pcapng
- * itself, and that all interfaces are of Ethernet. If editcap can convert a pcap file, a big endian
- * file or too long packets, the error message names the command.
+ * itself, and that all interfaces are of Ethernet. For a pcap file, a big endian file or a packet
+ * that is too long, the error message names an editcap command that converts the file.
  *
  * Another program may change or cut the file after source_open(). So source_take() reads each block
  * into memory of its own and checks it there again, before it copies the block.

@@ -93,10 +93,11 @@ static inline uint64_t source_time(const uint8_t *block)
 }
 
 /*
- * Check all blocks of the regular file at @path, and prepare source_take(). Interface n of a
- * section is port n of the card. With @any_port a packet may be of any interface of its section.
- * Returns false with a message in source->why if the file cannot be read, or if the card cannot
- * play it. Call source_close() in both cases.
+ * Check all blocks of the regular file at @path, and prepare source_take(). Without @any_port the
+ * packets of interface n of a section are for port n of the card, so n must be the number of a
+ * port. With @any_port a packet may be of any interface of its section. Returns false with a
+ * message in source->why if the file cannot be read, or if the card cannot play it. Call
+ * source_close() in both cases.
  */
 bool source_open(struct source *source, const char *path, bool any_port);
 

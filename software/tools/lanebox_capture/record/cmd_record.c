@@ -55,7 +55,8 @@ static double seconds_of(const struct recording *recording)
 /*
  * Sums over the files of one or several struct output: the files' bytes, their MBUFs (parts of the
  * ring) and their number. @direct says whether the last file of each output was written by
- * O_DIRECT. @note is the first note of an output that says why not, or is empty.
+ * O_DIRECT. @note is the first note of an output about why data went through the page cache, or is
+ * empty.
  */
 struct written {
 	uint64_t	bytes, mbufs;
@@ -180,7 +181,7 @@ static void emit_rate(const struct emit *out, double seconds,
 
 /*
  * Print how many frames of all ports the card's rules have discarded. Only the recording of queue 0
- * has this count. For other queues it is 0.
+ * has this count. For other queues it is 0. If it is 0, text has no line.
  */
 static void emit_discards(const struct emit *out, const struct litepcie_discards *discards)
 {
@@ -197,7 +198,7 @@ static void emit_discards(const struct emit *out, const struct litepcie_discards
 
 /*
  * Print the card's counts of the queue during the recording: frames that were delivered, lost, bad
- * or discarded, and how often the card was told how far it may write.
+ * or discarded. JSON also has how often the card was told how far it may write.
  */
 static void emit_counted(const struct emit *out, const struct recording *recording)
 {

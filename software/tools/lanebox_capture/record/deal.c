@@ -255,7 +255,10 @@ static void *write_folder(void *of)
 	struct deal *deal = folder->deal;
 	bool right = true;
 
-	/* The thread of the queue, which makes this thread, may be pinned to a processor. */
+	/*
+	 * This thread has inherited the processors of the queue's thread, which may be pinned to
+	 * one.
+	 */
 	processor_unpin();
 	pthread_mutex_lock(&deal->lock);
 	while (right) {

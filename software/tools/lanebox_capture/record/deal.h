@@ -10,11 +10,12 @@
  * Each folder has a thread and files of its own. A folder that is not ready for an MBUF is passed
  * over, so a slow folder gets fewer MBUFs.
  *
- * Each file is valid by itself: it has a header, and whole MBUFs in the order of their numbers. A
- * comment in the header says that the recording is in several folders, since the file lacks the
- * MBUFs of the other folders. If a folder fails, its MBUFs that are in no file go to other folders.
- * Such an MBUF begins a new file in its new folder if that folder's file already has a later MBUF.
- * The recording fails when all folders have failed.
+ * Each file that was written without a failure is valid by itself: it has a header, and whole MBUFs
+ * in the order of their numbers. A comment in the header says that the recording is in several
+ * folders, since the file lacks the MBUFs of the other folders. If a folder fails, its MBUFs that
+ * are in no file go to the folders that still work. Such an MBUF begins a new file in its new
+ * folder if that folder's file already has a later MBUF. The recording fails when all folders have
+ * failed.
  */
 #ifndef LANEBOX_CAPTURE_DEAL_H
 #define LANEBOX_CAPTURE_DEAL_H
@@ -34,13 +35,13 @@ struct deal_folder {
 	pthread_t	thread;
 	bool		has_thread;
 	/*
-	 * While the folder's thread runs, only this thread uses the members up to @after. Before
-	 * and later the recorder's thread may use them.
+	 * While the folder's thread runs, only this thread uses the members from @output to @after.
+	 * Before and later the recorder's thread may use them.
 	 */
 	struct output	output;
 	/*
-	 * numbers of the MBUFs (parts of the ring) that the folder has taken and not yet written,
-	 * in the order in which it took them
+	 * numbers of the MBUFs (parts of the ring) that the folder has taken and that are not yet
+	 * counted as written, in the order in which it took them
 	 */
 	uint64_t	taken[DEAL_BATCH];
 	unsigned int	count;			/* number of MBUFs in @taken */
@@ -136,12 +137,12 @@ bool deal_write(struct deal *deal);
 unsigned int deal_done(struct deal *deal);
 
 /*
- * Returns how many MBUFs (parts of the ring) are in files that deal_done() has not counted, with
- * those behind an MBUF that is in no file.
+ * Returns the number of MBUFs (parts of the ring) that are in files and that deal_done() has not
+ * counted, including MBUFs behind one that is in no file.
  */
 unsigned int deal_kept(struct deal *deal);
 
-/* Returns true if an MBUF (part of the ring) of deal_write() is in no file yet. */
+/* Returns true if an MBUF (part of the ring) that deal_write() has given is in no file yet. */
 bool deal_is_behind(struct deal *deal);
 
 /*
@@ -151,16 +152,16 @@ bool deal_is_behind(struct deal *deal);
 bool deal_finish(struct deal *deal);
 
 /*
- * Let the threads write all MBUFs (parts of the ring) of deal_write() that are in no file yet, end
- * the threads, and close all files. Afterwards @failed of a folder says whether the folder has
- * failed, and its output.why has the reason.
+ * Let the threads of the folders that still work write the MBUFs (parts of the ring) of
+ * deal_write() that are in no file yet, end all threads, and close all files. Afterwards @failed of
+ * a folder says whether the folder has failed, and its output.why has the reason.
  */
 void deal_close(struct deal *deal);
 
 /*
  * deal_discard() deletes the file of each folder as output_discard() does. deal_free() closes files
  * that are open, and frees the memory of the folders and of @deal's states. The threads must have
- * ended before both.
+ * ended before either call.
  */
 void deal_discard(struct deal *deal);
 void deal_free(struct deal *deal);

@@ -49,15 +49,14 @@ unsigned int files_done(struct recording *recording);
 
 /*
  * Returns how many MBUFs (parts of the ring) are in the files and were not counted by files_done().
- * With several folders it includes those behind an MBUF that is in no file. Call it only after a
- * failure, and do not call files_done() afterwards.
+ * With several folders the number includes MBUFs behind one that is in no file. Call it only after
+ * a failure, and do not call files_done() afterwards.
  */
 unsigned int files_kept(struct recording *recording);
 
 /*
- * Returns true if an MBUF (part of the ring) of files_write() is not counted as written. Without
- * io_uring and without several folders the result is always false, since files_write() then waits
- * for the write.
+ * Returns true if an MBUF (part of the ring) whose write files_write() has begun is not counted as
+ * written.
  */
 bool files_are_behind(struct recording *recording);
 
@@ -68,14 +67,15 @@ bool files_are_behind(struct recording *recording);
 bool files_finish(struct util *util, struct recording *recording);
 
 /*
- * Write all MBUFs (parts of the ring) of files_write() that are in no file yet, and close the
- * files. With several folders each folder's failure is noted, even if other folders have taken its
- * MBUFs.
+ * Write all MBUFs (parts of the ring) of files_write() that are in no file yet, unless a write has
+ * failed (with several folders: unless all folders have failed), and close the files. With several
+ * folders each folder's failure is noted, even if other folders have taken its MBUFs.
  */
 void files_close(struct util *util, struct recording *recording);
 
 /*
- * Delete the files of a recording that has not begun, and those folders that files_open() has made.
+ * Delete the regular files of a recording that has not begun, and those folders that files_open()
+ * has made. Pipes and devices stay.
  */
 void files_discard(struct recording *recording);
 

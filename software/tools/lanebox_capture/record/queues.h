@@ -6,9 +6,9 @@
 
 /*
  * Parse the options about the card's capture queues, and open a capture for each queue that is to
- * be recorded. These functions run in the program's first thread, before and after record(), which
- * makes the other threads. record() closes the captures. If record() is not called, or a setting
- * was refused, litepcie_close() closes them. queues_free() frees everything else.
+ * be recorded. Only the program's first thread calls these functions, before and after record().
+ * record() closes the captures. If record() is not called, or a setting was refused,
+ * litepcie_close() closes them.
  */
 #ifndef LANEBOX_CAPTURE_QUEUES_H
 #define LANEBOX_CAPTURE_QUEUES_H
@@ -37,8 +37,8 @@ struct queues {
 	unsigned int		rule_count;
 	unsigned int		spread;		/* SPREAD_HASH, SPREAD_PORT or SPREAD_NONE */
 	/*
-	 * The option --cpus: the thread of recordings[n] runs only on processor cpus[n]. @cpu_count
-	 * is the number of processors that the option names.
+	 * The option --cpus: the thread of recordings[n] is to run only on processor cpus[n], for n
+	 * below @cpu_count, the number of processors that the option names.
 	 */
 	uint32_t		cpus[LITEPCIE_CAPTURE_QUEUES];
 	unsigned int		cpu_count;
@@ -79,11 +79,11 @@ bool queues_option_cpus(const struct util_option *option, const char *text);
 
 /*
  * Open the captures of the queues on the open card util->dev, with the settings of @like, for the
- * @count files or folders @targets. A warning on standard error names each rule whose frames go to
- * a queue that is not recorded. Returns 0 or -errno. -EINVAL is an error of the command line, whose
- * text litepcie_why() has. -E2BIG means that the number of targets is wrong, a folder cannot be
- * made, or there is no memory, and that this failure was noted. Other errors are those of the
- * library's calls. Call queues_free() in any case.
+ * @count files or folders @targets. If that succeeds, a warning on standard error names each rule
+ * whose frames go to a queue that is not recorded. Returns 0 or -errno. -EINVAL is an error of the
+ * command line, whose text litepcie_why() has. -E2BIG means that the number of targets is wrong, a
+ * folder cannot be made, or there is no memory, and that this failure was noted. Other errors are
+ * those of the library's calls. Call queues_free() in any case.
  */
 int queues_open(struct util *util, struct queues *queues, const struct recording *like,
 		char **targets, unsigned int count);
@@ -93,7 +93,8 @@ bool queues_is_folder(const char *target);
 
 /*
  * Write a warning of up to @size bytes to @text. The warning says to which queue rule number @rule,
- * whose bit in queues->astray is 1, sends frames, and whether these frames are lost or wait.
+ * whose bit in queues->astray is 1, sends frames, and whether these frames are lost or wait unless
+ * another program has that queue.
  */
 void queues_warning(const struct queues *queues, unsigned int rule, char *text, size_t size);
 

@@ -10,9 +10,9 @@
  * the recording is lossless, the card loses the frames that do not fit into the ring, and counts
  * them.
  *
- * Whenever the ring has no data, the recorder sleeps. The sleep takes as long as the card needs at
- * the link's rate to fill a quarter of the ring, or 20 ms if that is less. Then the recorder takes
- * all data that is there. So the recorder makes few system calls for a gigabyte.
+ * If the ring has no data during a recording, the recorder sleeps. The sleep takes as long as the
+ * card needs at BYTES_PER_US to fill a quarter of the ring, or 20 ms if that is less. Then the
+ * recorder takes all data that is there.
  */
 #include "record.h"
 
@@ -25,7 +25,7 @@
 #include "files.h"
 #include "processor.h"
 
-/* number of bytes that a card at the link's full rate writes to a ring in a microsecond */
+/* number of bytes that a fast card is assumed to write to a ring in a microsecond */
 #define BYTES_PER_US	7200u
 /*
  * When the ring has no data, the recorder sleeps for 1/NAP_PART of the time in which the card fills
@@ -56,8 +56,8 @@ static void set_busy(struct recording *recording, bool busy)
 }
 
 /*
- * Returns true if one of the @count @recordings, other than the first, has MBUFs (parts of the
- * ring) that are in no file yet and are still to be written.
+ * Returns true if one of the @count @recordings, other than the first, has set @busy: it has MBUFs
+ * (parts of the ring) that are still to be written to a file.
  */
 static bool others_are_busy(const struct recording *recordings, unsigned int count)
 {
@@ -106,8 +106,8 @@ static void take_last_time(struct recording *recording, const struct litepcie_sp
 }
 
 /*
- * Give those MBUFs (parts of the ring) back to the card that are in the files and were not given
- * back before, so that the ring has room for frames. Returns false after a failure, which is noted.
+ * Give the MBUFs (parts of the ring) that files_done() counts as written back to the card, so that
+ * the ring has room for frames. Returns false after a failure, which is noted.
  */
 static bool give_back(struct util *util, struct recording *recording)
 {
@@ -122,8 +122,8 @@ static bool give_back(struct util *util, struct recording *recording)
 
 /*
  * Wait for data of an empty ring: hand the queued writes to the kernel, give the MBUFs (parts of
- * the ring) that are in the files back to the card, and sleep for the time in which the card fills
- * a quarter of the ring, for 20 ms at most. Returns false after a failure.
+ * the ring) that are counted as written back to the card, and sleep for the time in which the card
+ * fills a quarter of the ring, for 20 ms at most. Returns false after a failure.
  */
 static bool rest(struct util *util, struct recording *recording)
 {
@@ -161,7 +161,7 @@ static bool write_mbuf(struct util *util, struct recording *recording,
 /*
  * Find the next data in the ring, and let @span describe it (address, size, MBUF). If the ring has
  * no data and @waits is true, sleep and try once more. If the data ends an MBUF (part of the ring),
- * begin to write that MBUF, let @last describe it, and give the MBUFs that are already in the files
+ * begin to write that MBUF, let @last describe it, and give the MBUFs that are counted as written
  * back to the card. Returns 1 if there is data; 0 if no data came in time, a signal came or the
  * capture has ended (recording->over); -1 after a failure.
  */
@@ -186,8 +186,8 @@ static int take(struct util *util, struct recording *recording, struct litepcie_
 	if (!span->sealed)
 		return 1;
 	/*
-	 * write_mbuf() may wait for the disk. @busy is set before that, since the thread of queue 0
-	 * may read it meanwhile.
+	 * write_mbuf() may wait for the disk. @busy is set before that, since the thread of the
+	 * first queue may read it meanwhile.
 	 */
 	set_busy(recording, true);
 	if (!write_mbuf(util, recording, span, last))
@@ -198,11 +198,10 @@ static int take(struct util *util, struct recording *recording, struct litepcie_
 /* The end of a recording ---------------------------------------------------------------------- */
 
 /*
- * Returns true if no more frames come from the recording's player or generator. If the recording
- * has a player, that is so when the player's thread has ended. Otherwise, if the generator is to
- * make a certain number of frames, store how many it has made in recording->made, and return true
- * if it has made all. Also return true if the generator cannot be asked, which is noted as a
- * failure. Returns false in all other cases.
+ * If the recording has a player, returns true if the player's thread has ended. Otherwise, if the
+ * generator is to make a certain number of frames, stores how many it has made in recording->made,
+ * and returns true if it has made all. Also returns true if the generator cannot be asked, which is
+ * noted as a failure. Returns false in all other cases.
  */
 static bool has_ended(struct util *util, struct recording *recording)
 {
@@ -249,14 +248,15 @@ static bool follow(struct util *util, struct recording *recording, struct litepc
 }
 
 /*
- * Stop the generator, unless it does not run or has made all its frames. With --lossless its last
- * frame may wait for room in the ring of the first queue, so data is taken from this ring until the
- * generator has delivered that frame. The frame may also wait for room in the ring of another of
- * the @count queues, whose disk is slow.
+ * Stop the generator, unless it was not started or has made all its frames. With --lossless its
+ * last frame may wait for room in the ring of the first queue, so data is taken from this ring
+ * until the generator has delivered that frame. The frame may also wait for room in the ring of
+ * another of the @count queues, whose disk is slow.
  *
- * If the frame waits for a queue that no program records, no data comes for STUCK_S seconds
- * although the rings of all @count queues have room. Then end_generator() returns, and the stop of
- * the capture, which follows, ends the wait of the frame. Returns false after a failure.
+ * If for more than STUCK_S seconds no data comes from the first ring, and no MBUF (part of a ring)
+ * of the @count queues is still to be written, the frame probably waits for a queue that no program
+ * records. Then end_generator() returns true, and the stop of the capture, which follows, ends the
+ * wait of the frame. Returns false after a failure.
  */
 static bool end_generator(struct util *util, struct recording *recordings, unsigned int count,
 			  struct litepcie_span *last)
@@ -302,8 +302,8 @@ static bool end_player(struct util *util, struct recording *recording, struct li
 }
 
 /*
- * Stop the capture, and write the data that is left in the ring, even if the stop has failed.
- * Returns false after a failure.
+ * Stop the capture, and write the whole MBUFs (parts of the ring) that are left in the ring, even
+ * if the stop has failed. Returns false after a failure.
  */
 static bool end(struct util *util, struct recording *recording, struct litepcie_span *last)
 {
@@ -402,8 +402,8 @@ static void run(struct util *util, struct recording *recordings, unsigned int co
 		     end_player(util, recording, &last) && end(util, recording, &last);
 
 	/*
-	 * After a failure no more data is taken from the ring: the MBUF (part of the ring) at which
-	 * the recording failed would be missing in the files before that data.
+	 * After a failure no more data is taken from the ring: an MBUF (part of the ring) that
+	 * could not be written would be missing in the files before that data.
 	 */
 	if (!right) {
 		if (!recording->config.queue)
@@ -421,14 +421,16 @@ static void run(struct util *util, struct recording *recordings, unsigned int co
 
 /*
  * Give all data in the ring of a queue whose recording has failed back to the card, and all data
- * that comes until queue 0 is stopped. This is for a lossless recording, in which a frame that
- * waits for room in a full ring holds up the frames of all queues. A failure with the number of
- * these bytes is noted.
+ * that comes until queue 0 is stopped or a call of the library fails. This is for a lossless
+ * recording, in which a frame that waits for room in a full ring holds up the frames of all queues.
+ * A failure is noted, with the number of those bytes that are in no file.
  */
 static void drop(struct util *util, struct recording *recording)
 {
 	struct litepcie_span span = { .struct_size = sizeof(span) };
-	/* The ring still has MBUFs (parts of the ring) that are in the files already. */
+	/*
+	 * @kept: bytes of MBUFs (parts of the ring) that are in the files, but not yet given back
+	 */
 	uint64_t kept = (uint64_t)files_kept(recording) * recording->config.mbuf_bytes;
 	uint64_t dropped = recording->taken - kept;
 	int rc = litepcie_capture_release(recording->capture, recording->taken);
@@ -471,8 +473,9 @@ static void *work(void *of)
 	while (!recording->over && take(util, recording, &span, &last, true) >= 0)
 		;
 	/*
-	 * This thread hands no further MBUF (part of the ring) to its files. So after a failure
-	 * end_generator() must not wait for MBUFs of this queue.
+	 * end_generator(), in the first queue's thread, waits while another queue is @busy. From
+	 * here on, this queue hands no MBUF (part of the ring) to its files, so it must not be
+	 * waited for.
 	 */
 	set_busy(recording, false);
 	if (recording->over && files_finish(util, recording))
@@ -504,8 +507,7 @@ static bool begin_thread(struct util *util, struct recording *recording)
 }
 
 /*
- * Let the waiting threads of the queues go on: they record if @started is true, and end if a
- * capture could not be started.
+ * Let the waiting threads of the queues go on: they record if @started is true, and otherwise end.
  */
 static void open_gates(struct recording *recordings, unsigned int count, bool started)
 {

@@ -7,9 +7,8 @@
 /*
  * Record the frames of one or several queues of the card in files. Each queue has a capture and a
  * struct recording of its own. The caller opens the captures, and frees the recordings' memory when
- * the card is closed. record() prints nothing: it notes each failure in its struct util, and leaves
- * the results in the recordings. A process may be in only one call of record() at a time, since a
- * signal to the process and the stop of the card's queue 0 end all its recordings.
+ * the card is closed. record() prints nothing: it notes failures in its struct util, and leaves the
+ * results in the recordings. A process may be in only one call of record() at a time.
  */
 #ifndef LANEBOX_CAPTURE_RECORD_H
 #define LANEBOX_CAPTURE_RECORD_H
@@ -51,33 +50,36 @@ struct recording {
 	 * some more, into the ring. 0: no limit.
 	 */
 	uint64_t			packets;
-	/* true: the queue's thread runs only on processor @cpu */
+	/* true: the queue's thread is to run only on processor @cpu */
 	bool				pinned;
 	uint32_t			cpu;
 	/*
-	 * rules and spread by which the card sorts frames into queues, in the recording of the
-	 * first queue; NULL: the card is given none
+	 * in the recording of the first queue: the rules and the spread (a table of queues) by
+	 * which the card is to sort frames into queues; NULL: the card is given none
 	 */
 	const struct litepcie_sorting	*sorting;
 	/* The members from here on are state and results of the recording. */
 	struct litepcie_capture		*capture;
 	/*
-	 * The recording's files are those of @output, or with several folders those of @deal. Then
-	 * only @output.why is used of @output, for an error message.
+	 * The recording's files are those of @output, or with several folders those of @deal. With
+	 * several folders an error message about the begin of the recording is in @output.why.
 	 */
 	struct output			output;
 	struct deal			deal;
-	/* page with the pcapng header with which each file begins */
+	/* page with the pcapng header of the recording's files */
 	void				*header;
-	/* address of the capture's ring; NULL until the first MBUF (part of the ring) is full */
+	/*
+	 * address of the capture's ring; NULL until the recorder has taken the first MBUF (part of
+	 * the ring)
+	 */
 	const uint8_t			*ring;
 	struct litepcie_capture_stats	stats;
-	/* true: @stats has the card's counts at the end */
+	/* true: the card's counts at the end of the recording were read */
 	bool				counted;
 	/*
-	 * Device times of the first and the last packet in ns. Without a packet @first_ns is
-	 * UINT64_MAX. @last_ns is UINT64_MAX if the last packet's time is not known: this packet
-	 * may not be in the ring any more, or the card's counts could not be read.
+	 * Times in ns of the first packet, and of the last packet in the last MBUF (part of the
+	 * ring). Without a packet @first_ns is UINT64_MAX. @last_ns is UINT64_MAX if its time is
+	 * not known: the card may have overwritten that MBUF, or its counts could not be read.
 	 */
 	uint64_t			first_ns, last_ns;
 	/* number of frames that the generator had made when it was last asked */
@@ -97,29 +99,29 @@ struct recording {
 	/* number of bytes that were taken from the ring and not given back to the card */
 	size_t				taken;
 	/*
-	 * true: MBUFs (parts of the ring) that the queue's thread has handed to the files are in no
-	 * file yet, and are still to be written. The queue's thread sets @busy, and the thread of
-	 * the first queue reads it, both by __ATOMIC_RELAXED.
+	 * true: when the queue's thread last looked, an MBUF (part of the ring) was still to be
+	 * written to a file. The queue's thread sets @busy, and the thread of the first queue reads
+	 * it, both by __ATOMIC_RELAXED.
 	 */
 	bool				busy;
 	/*
-	 * numbers of frames that the card's rules have discarded; 0 in the recording of a queue
+	 * counts of the frames that the card's rules have discarded; 0 in the recording of a queue
 	 * other than 0
 	 */
 	struct litepcie_discards	discards;
 	/*
 	 * A queue other than the first has a thread of its own, which notes its failures in @util.
 	 * When the thread has ended, record() copies these failures to the struct util of the
-	 * command. @util is NULL for the first queue, which the thread of record() records.
+	 * command. @util is NULL for the first queue, which the thread that calls record() records.
 	 */
 	pthread_t			thread;
 	struct util			*util;
 	/*
 	 * The queue's thread waits at its begin for @gate, which is posted when the captures of all
-	 * queues have started or one could not be started.
+	 * queues have started, or when the recording cannot begin.
 	 */
 	sem_t				gate;
-	/* true: a capture could not be started, so the queue's thread ends without recording */
+	/* true: the recording cannot begin, so the queue's thread ends without recording */
 	bool				called_off;
 };
 
@@ -127,18 +129,17 @@ struct recording {
  * Record @count queues, whose captures are open, in @recordings. The recording ends when the first
  * queue reaches one of its limits, its generator has made all its frames, its player has ended,
  * another program stops queue 0 of the card, a signal comes, or the recording of the first queue
- * fails. A failure of another queue ends only the recording of that queue: its later frames are
- * lost in the card, or dropped if the recording is lossless.
+ * fails. A failure of another queue ends only the recording of that queue.
  *
  * record() closes the captures, unless a setting was refused. Failures are noted in @util. Returns
- * false if the recording has not begun. Its files are then deleted.
+ * false if the recording has not begun. The regular files that were made for it are then deleted.
  */
 bool record(struct util *util, struct recording *recordings, unsigned int count);
 
 /*
  * Parse @text, SIZE[,PERIOD[,COUNT]], the settings of the card's generator of frames. Each is a
  * number of 32 bits. The member of @generator for a number that is not given stays as it is.
- * Returns false if @text has another form.
+ * Returns false if @text has another form, or more than 63 characters.
  */
 bool record_generator(const char *text, struct litepcie_generator *generator);
 
