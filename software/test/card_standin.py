@@ -2,8 +2,8 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A stand-in for the card itself: registers, a DMA like LitePCIe's whose descriptors run once,
-pattern, counters.
+"""A stand-in for the card itself: registers, pattern, counters, and a DMA like LitePCIe's in the
+mode in which each descriptor in a table is executed once.
 
 The stand-in moves data buffer by buffer and has no TLPs, so it proves nothing about gateware. Tests
 run software against the stand-in, which also misbehaves on request (see FAULTS).
@@ -37,8 +37,8 @@ FAULTS = {
     "flip": None,
     # numbers of the DMA's interrupts that do not reach the host; the first after plug() is 1
     "lose_msi": (),
-    # The DMA moves no more once h2c and c2h together have moved this number of buffers or more.
-    # None: there is no such limit.
+    # The DMA moves no more once h2c and c2h together have moved this number of buffers or more
+    # since plug(). None: there is no such limit.
     "stall_after": None,
     "dead": False,  # True: every register of BAR0 reads as all ones
     # "stock": as with stock LitePCIe, an 8-byte read of BAR0 returns all ones, and an 8-byte write
@@ -170,8 +170,8 @@ class Channel:
 
     def __init__(self, base, done, line):
         self.base = base
-        # name of the register with the bus address of this direction's status line, to which the
-        # card writes the direction's counts in host memory
+        # name of the register that has the bus address of this direction's status line, a place in
+        # host memory to which the card writes the direction's counts
         self.line = line
         self.table = deque()
         # Count of done descriptors. It begins at the value of the fault done_before. The register
@@ -180,8 +180,8 @@ class Channel:
         # bytes that this direction has moved since power-on or since the last flush of its table
         self.position = 0
         self.moved = 0  # number of bytes that this DMA direction has moved since power-on
-        # value that the byte count `moved` had when software last cleared the TLP counters; 0: it
-        # never did
+        # value that the byte count `moved` had when software last cleared the TLP counters; 0
+        # before software has cleared them
         self.cleared = 0
 
 
@@ -240,7 +240,7 @@ class CardStandin:
                 self.config[link] = offset
                 self.config[offset : offset + 4] = struct.pack("<BBH", number, 0, rest)
                 link = offset + 1
-        # Device Capabilities, a register of the PCI Express capability: the card can have TLPs with
+        # Device Capabilities, a register of the PCI Express capability: the card supports TLPs with
         # payloads of up to 512 bytes.
         self.config[0x74] = 2
 

@@ -34,9 +34,10 @@ QUEUE |= {"capture_generate_stop"}
 # that the function returns reaches a program. All other public calls use the function so that it
 # never returns the number, or do not return the number to the program.
 BOUNDED = {
-    # check_access() refuses an access at a wrong offset. check_width() and refuse() refuse one of a
-    # wrong size. Only in the calls of ACCESSES does the program choose the offset, and only in the
-    # calls bar_* among them does it choose the size.
+    # check_access() refuses an access at a wrong offset, check_width() one of a wrong size, and
+    # refuse() one of a size or BAR that the driver cannot access. Only in the calls of ACCESSES
+    # does the program choose the offset of an access, and only in the calls bar_* among them its
+    # size and BAR.
     ("check_access", "EINVAL"): ACCESSES,
     ("check_width", "EOPNOTSUPP"): ACCESSES - {"readl", "readq", "writel", "writeq"},
     ("refuse", "EOPNOTSUPP"): ACCESSES - {"readl", "readq", "writel", "writeq"},
@@ -47,8 +48,8 @@ BOUNDED = {
     ("litepcie_struct_in", "EINVAL"): set(),
     # refill() gives EAGAIN to vfio_user_broken(), which returns -ETIMEDOUT for it
     ("refill", "EAGAIN"): set(),
-    # set_device_control() refuses a size of a TLP's payload (mps=) that the program chooses when it
-    # opens the card
+    # set_device_control() refuses an MPS (mps= in the device's name, chosen when the card is
+    # opened) that is larger than the simulated card supports
     ("set_device_control", "EINVAL"): {"open"},
     # take() in kernel/ring.c takes a DMA direction from the driver, which happens only at the start
     # of a stream
@@ -61,14 +62,14 @@ BOUNDED = {
     # (EBUSY). Some of them give the driver the memory of a ring (EMSGSIZE).
     ("call", "EBUSY"): QUEUE,
     ("give_ring", "EMSGSIZE"): QUEUE - {"capture_open", "capture_generate_stop"},
-    # litepcie_capture_next() ends when a signal has ended its sleep. Other calls that sleep in
-    # litepcie_capture_nap() go on after a signal.
+    # litepcie_capture_next() returns when a signal has ended its sleep. Other calls that sleep in
+    # litepcie_capture_nap() drop this error and go on.
     ("litepcie_capture_nap", "EINTR"): {"capture_next"},
 }
 FUNCTION = re.compile(r"^[a-z][\w \*]*?\b(\w+)\([^;{}]*\)\n\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 TABLE = re.compile(r"^(?:static )?const struct (\w+) \w+ = \{\n(.*?)^\};", re.MULTILINE | re.DOTALL)
-# matches the name of an error number, unless "= ", "! " or "case " is before it: a number that is
-# compared or assigned does not match
+# matches the name of an error number, with or without "-" before it. It does not match behind "= ",
+# "! " or "case ": such a number is compared or assigned.
 NUMBER = re.compile(r"(?<![=!] )(?<![=!] -)(?<!case )\b(E[A-Z0-9]+)\b")
 COMMENT_OR_TEXT = re.compile(r'/\*.*?\*/|"(?:[^"\\]|\\.)*"', re.DOTALL)
 

@@ -19,7 +19,7 @@ class Fault:
     text, and the program that must fail.
 
     A source of the driver is tested by a program of software/kernel/test, and any other source by a
-    program that the Makefile builds.
+    C program that software/Makefile builds.
     """
 
     name: str

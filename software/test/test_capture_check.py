@@ -40,8 +40,8 @@ def check(tool, *files):
 )
 def test_any_pcapng_is_walked_through(tool, tmp_path, order, resolution, time, ns):
     """`check` finds packets, bytes, times and drop counts in pcapng of either byte order, with
-    times in us, in ns and in 2^-10 s, and skips blocks of other types. Times need not be in order
-    in a file that is no recording of lanebox-capture.
+    times in us, in ns and in 2^-10 s, and skips blocks of other types. Packets whose times are not
+    in order break no rule.
     """
     file = tmp_path / "a.pcapng"
     drops = option(order, 4, struct.pack(order + "Q", 5)) + option(order, 0, b"")
@@ -102,8 +102,9 @@ def test_the_recording_of_the_test_program_is_whole(tool, tmp_path):
 
 def test_a_recording_without_an_mbuf_says_so(tool, tmp_path):
     """`check` takes a file for a recording of lanebox-capture if it has a filler, a block type of
-    such recordings, even without a seal, the block that ends each MBUF (part of the ring). Without
-    seals the values of the report that come from seals are null."""
+    such recordings, even without a seal, the block that ends each MBUF (part of a recording).
+    Without seals the values of the report that come from seals are null.
+    """
     file = tmp_path / "a.pcapng"
     file.write_bytes(section("<") + interface("<") + block("<", 0x80004C46, bytes(20)))
     _, (found,) = check(tool, file)

@@ -24,7 +24,9 @@ def disk(tool, *arguments, status=0):
 
 
 def test_a_rate_that_the_disk_holds_loses_nothing(tool, tmp_path):
-    """At a low rate `disk` writes all bytes and loses none. No file is left in the folder."""
+    """At a low rate `disk` writes the bytes of all full MBUFs (parts of its ring) and loses none.
+    No file is left in the folder.
+    """
     report = disk(
         tool, "--rate", "8M", "--seconds", "1.5", "--ring", "32M", "--mbuf", "64K", tmp_path
     )
@@ -37,7 +39,8 @@ def test_a_rate_that_the_disk_holds_loses_nothing(tool, tmp_path):
 
 def test_a_rate_that_no_disk_holds_is_told(tool, tmp_path):
     """If the disk is too slow for the rate, so that the ring of `disk` runs over, `disk` ends with
-    status 1. Each byte counts as written or as lost."""
+    status 1. The bytes written and the bytes lost are together about as many as the rate gives.
+    """
     options = ("--rate", "8G", "--seconds", "0.05", "--ring", "64K", "--mbuf", "16K")
     report = disk(tool, *options, tmp_path, status=1)
     assert "does not hold 8.590 GB/s" in report["failures"][0]

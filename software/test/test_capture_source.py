@@ -78,9 +78,10 @@ def test_a_file_that_the_card_would_refuse_has_a_sentence(tool, tmp_path, data, 
 
 
 def test_a_file_that_changes_while_it_is_played_ends_the_play(tmp_path):
-    """The C test source.c passes: `play` checks each block again when it is played, since another
-    program may have changed or cut the file meanwhile. The blocks before the change are played, and
-    the message names the broken rule."""
+    """The C test source.c passes: source_take(), which copies a file for the player, checks each
+    block again, since another program may have changed or cut the file meanwhile. It copies the
+    blocks before the change, and then fails with a message that says what is wrong.
+    """
     run_program(build_unchecked("SANITIZE=1") / "test" / "source", tmp_path / "a.pcapng")
 
 

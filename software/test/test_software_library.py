@@ -43,8 +43,9 @@ def test_records_are_found_and_broken_ones_noticed(built):
 
 def test_a_capture_survives_any_card(built):
     """The C test parts/capture.c passes: a wait for captured data returns an error if the card's
-    status line cannot be true, or if the card dies, is reset or is wanted back by the kernel. The
-    memory of the ring is freed only when the library has seen that the card is idle.
+    status line cannot be true, or if the card dies, is reset or is wanted back by the kernel. If a
+    stop does not see that the card is idle, the memory of the ring is kept, since the card may
+    still write to it.
 
     The C test imitates the card, so no card is needed.
     """
@@ -94,9 +95,10 @@ def test_each_queue_is_recorded_by_its_thread(built, tmp_path):
 
 
 def test_a_ring_has_the_pages_and_the_node_that_are_wanted(built, tmp_path):
-    """The C test parts/capture_pages.c passes: memory is bound to a NUMA node, whose number is
-    found in a folder of sysfs. A program may ask for huge pages of 2 MiB or 1 GiB for a ring. The
-    error message for missing pages says how to reserve them. The test takes no huge page.
+    """The C test parts/capture_pages.c passes: memory is made to prefer a NUMA node, whose number
+    is found in a folder that stands for a device's folder in sysfs. A program may ask for huge
+    pages of 2 MiB or 1 GiB for a ring. The error message for missing pages says how to reserve
+    them. The test allocates no huge page.
     """
     run_program(built.out / "test" / "capture_pages", tmp_path)
 
@@ -151,9 +153,9 @@ def test_records_and_status_lines_are_believed_as_far_as_they_can_be(request, ch
     """The C tests parts/engine.c and parts/engine_lengths.c pass.
 
     On a card with records the library finds counts, lengths and errors in host memory, and refuses
-    a count or length that cannot be true. It reads the card's registers only if the card writes
-    nothing for a while. On a card without records it reads the counts in registers. The tests
-    imitate the card, so no card is needed.
+    a count or length that cannot be true. If the card writes nothing for a while, the library also
+    reads the card's registers. On a card without records it reads the counts in registers. The
+    tests imitate the card, so no card is needed.
     """
     found = request.getfixturevalue(checks)
     run_program((found.out / "test" if checks == "built" else found) / name)
@@ -194,8 +196,8 @@ def test_a_direction_that_waits_for_a_lost_read_is_waited_for(built):
 def test_a_wait_for_ever_ends_by_data_a_stop_or_a_signal(request, built, tmp_path, checks, records):
     """The C test dma_wait.c passes.
 
-    A call with a negative timeout sleeps until data comes, until another thread stops the DMA, or
-    until a signal comes. Its result says which of these has ended the call.
+    A wait for DMA with a negative timeout sleeps until data comes, until another thread stops the
+    DMA, or until a signal comes. The result of the call says which of these has ended the wait.
     """
     found = request.getfixturevalue(checks)
     program = (found.out / "test" if checks == "built" else found) / "dma_wait"
@@ -502,8 +504,8 @@ def test_the_library_never_prints_or_exits():
 
 
 def test_the_library_exports_only_its_own_names(built):
-    """The names of all global functions and variables in the static library liblitepcie.a begin
-    with litepcie_.
+    """The names of all global functions and variables that the static library liblitepcie.a defines
+    begin with litepcie_.
     """
     symbols = subprocess.run(
         ["nm", "-g", "--defined-only", built.out / "liblitepcie.a"],

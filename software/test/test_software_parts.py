@@ -61,7 +61,7 @@ def test_a_burst_of_writes_reaches_any_bar(parts):
 def test_a_capture_behind_the_driver_ends_its_waits_in_time(parts):
     """kernel/capture.c returns -ETIMEDOUT, with a sentence that says what to do, in three cases:
     the card's frame generator is to start while a frame of its last start waits for room in the
-    ring, the card does not come to rest at a stop, or the card does not copy its counts.
+    ring, the card does not come to rest at a start or a stop, or the card does not copy its counts.
     """
     run_program(parts / "kernel_capture")
 

@@ -142,7 +142,8 @@ def test_a_late_interrupt_is_not_a_lost_one(util, card, device, direction, late)
 def test_without_any_interrupt_both_directions_still_finish_and_fail(util, card, device):
     """`dma_test --direction both` fails if all interrupts are lost, and still compares all data.
 
-    Two directions may share interrupts, so the loss of one interrupt would not be seen.
+    The test loses all interrupts, since the loss of one might not be seen: an interrupt may be for
+    both directions.
     """
     with card(lose_msi=range(1000)):
         status, report = util.json(device, "dma_test", "--direction", "both", "--size", "512K")
@@ -153,7 +154,7 @@ def test_without_any_interrupt_both_directions_still_finish_and_fail(util, card,
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_a_card_with_records_is_not_asked_for_them(util, card, device, direction):
-    """If the card writes records of finished buffers to host memory, dma_test finds the progress
+    """If the card writes its progress to host memory (records and status lines), dma_test finds it
     there and not by register reads.
 
     So a run of 8 MiB makes hardly more register reads than a run of 2 MiB, apart from those of one
@@ -182,8 +183,8 @@ def test_a_card_with_records_is_not_asked_for_them(util, card, device, direction
     ids=str,
 )
 def test_a_card_with_records_that_misbehaves_is_noticed(util, card, device, fault, sentence):
-    """On a card that writes records of finished buffers to host memory, dma_test fails if the card
-    writes an impossible count, leaves out a record, stalls or flips a bit.
+    """On a card that writes its progress to host memory (records and status lines), dma_test fails
+    if the card writes an impossible count, leaves out a record, stalls or flips a bit.
     """
     with card(records=True, **fault):
         arguments = ("dma_test", "--direction", "c2h", "--size", "1M", "--timeout", "1")
@@ -193,8 +194,9 @@ def test_a_card_with_records_that_misbehaves_is_noticed(util, card, device, faul
 
 
 def test_a_card_with_records_that_dies_is_noticed(util, card, device):
-    """If a card stops writing records of finished buffers to host memory, and its registers read as
-    all ones, dma_test fails, and its message says that the card has lost its state.
+    """If a card no longer writes its progress to host memory (records and status lines), and its
+    registers read as all ones, dma_test fails, and its message says that the card has lost its
+    state.
     """
     with card(records=True) as standin:
         process = util.start("-d", device, "dma_test", "--duration", "20", "--timeout", "2")

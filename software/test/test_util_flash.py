@@ -188,8 +188,8 @@ def test_the_last_bytes_of_the_room_stay_erased(flash, tmp_path, more, taken):
 
 @pytest.mark.parametrize("more, taken", [(0, True), (1, False)], ids=["last", "behind"])
 def test_the_synchronisation_word_is_in_the_first_page(flash, tmp_path, more, taken):
-    """An image whose synchronisation word is not within the first page is refused before anything
-    is erased: the next `flash write` would not find the word.
+    """An image whose synchronisation word does not lie whole in the first page is refused before
+    anything is erased.
     """
     engine = FlashStandin()
     place = PAGE - len(SYNC) + more

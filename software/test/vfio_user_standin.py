@@ -49,8 +49,8 @@ ACCESS = WIRE.layouts["region_access"]
 ENOTSUP = 95
 
 SERVER_FAULTS = {
-    # The board closes the connection when the card has moved exactly this number of DMA buffers for
-    # the client, h2c and c2h counted together.
+    # The board closes the connection when it finds that the card has moved exactly this number of
+    # DMA buffers for the client, h2c and c2h counted together.
     "leave_after": None,
     # number of a vfio-user command (such as 9, REGION_READ) that the board neither carries out nor
     # answers
@@ -66,8 +66,8 @@ SERVER_FAULTS = {
     # (to BAR0 or configuration space) after which memory is mapped and the card is bus master.
     # "behind": the board also sends such a DMA_READ together with each answer to a read of
     # loop_status, and asserts that the client answers the DMA_READ before its next message.
-    # "short": the one message is a DMA_WRITE of 4096 bytes that lacks these bytes.
-    # "beyond": the last 2048 of the 4096 bytes lie behind the end of the mapped memory.
+    # "short": the one message is a DMA_WRITE of 4096 bytes that lacks these bytes. "beyond": as
+    # True, but the last 2048 of the 4096 bytes lie behind the end of the mapped memory.
     "ask_memory": False,
     # False: the board does not support the vfio-user command REGION_WRITE_MULTI
     "write_multi": True,

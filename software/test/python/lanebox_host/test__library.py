@@ -102,8 +102,10 @@ def test_a_ring_is_tried_without_a_trace(library, handle, host):
 
 
 def test_a_closed_handle_calls_the_library_no_more(library, handle):
-    """After close() of a card's handle each call for that card raises ValueError. Only
-    close_stream() of one of its streams raises nothing, and close() may be called again."""
+    """After close() of a card's handle call(), plain(), acquire() and try_stream() raise
+    ValueError. close_stream() of a stream of the handle raises nothing, and close() may be called
+    again.
+    """
     stream = handle.open_stream(library.C2H, library.StreamOptionsFields())
     assert not handle.closed
     handle.close()

@@ -103,7 +103,8 @@ OWN = {
 @pytest.mark.parametrize("name", OWN)
 def test_what_owns_its_memory_is_plain(array, term, name):
     """Each result in OWN has memory of its own, so it is a plain array that can be used after the
-    end of the lease. A leased array raises ValueError then in place of such a result."""
+    end of the lease. After the end of the lease the same use of the leased array raises ValueError.
+    """
     own = OWN[name](array)
     assert type(own) is np.ndarray and not np.shares_memory(own, array)
     wanted = OWN[name](np.arange(12, dtype=np.int32))
@@ -114,8 +115,10 @@ def test_what_owns_its_memory_is_plain(array, term, name):
 
 
 def test_methods_and_indexes_that_share_memory_share_the_lease(array, term):
-    """Results of methods and indexes in the array's memory are leased, also if others of the same
-    method have memory of their own. A method that gets another array writes to that array."""
+    """Results of methods and indexes are leased if they lie in the array's memory, even if other
+    results of the same method have memory of their own. With `out` the method take() writes to the
+    array that is given.
+    """
     grid, target = array.reshape(3, 4), np.empty(2, np.int32)
     views = [grid.ravel(), grid[0], grid[None], grid[..., 1], array.astype(np.int32, copy=False)]
     assert all(type(view) is type(array) and np.shares_memory(view, array) for view in views)
