@@ -42,8 +42,8 @@ extern struct util capture_util;
 	  .help = "the queue whose accounts are shown (0)" }
 
 /*
- * The last entries of a table of options: JSON_OPTION for a command that opens no card, and
- * CARD_OPTIONS for a command that opens one, and for the options before the command.
+ * The last entries of a table of options: JSON_OPTION for a command that opens no card;
+ * CARD_OPTIONS for a command that opens one, and for the options that stand before the command.
  */
 #define JSON_OPTION \
 	{ .name = "json", .to = &capture_util.json, \

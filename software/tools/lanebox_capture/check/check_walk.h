@@ -50,8 +50,8 @@ struct walk {
 	 */
 	bool		closing;
 	/*
-	 * number of packets since the last seal (block with counts), or before the first seal since
-	 * the file's beginning, and of the bytes that these packets had at their source
+	 * number of packets since the last seal (block with counts), or since the file's beginning
+	 * if no seal has come yet, and number of bytes that these packets had at their source
 	 */
 	uint64_t	records, bytes;
 	/*
@@ -60,8 +60,8 @@ struct walk {
 	 */
 	uint64_t	seal_records, seal_bytes, seal_time, seal_number;
 	/*
-	 * offset in the file of the first byte behind the last seal (block with counts); before the
-	 * first seal that of the first byte behind the file's header
+	 * offset in the file at which the last seal (block with counts) ends, or at which the
+	 * header of a recording ends if no seal has come yet
 	 */
 	uint64_t	end;
 	/*

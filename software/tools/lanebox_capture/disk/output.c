@@ -303,9 +303,9 @@ static bool settle(struct output *output, unsigned int most)
 
 /*
  * Reserve room on the disk, so that the open file can have @end bytes or more. The file gets its
- * new length at once, before the bytes are written: a write that does not change a file's length
- * can go on at the same time as others. If the filesystem refuses, no room is reserved for this
- * file any more, and its writes may be slower.
+ * new length at once, before the bytes are written: on some filesystems only writes that do not
+ * change a file's length can go on at the same time. If the filesystem refuses, no room is reserved
+ * for this file any more, and its writes may be slower.
  */
 static void reserve(struct output *output, uint64_t end)
 {

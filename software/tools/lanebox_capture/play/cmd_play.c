@@ -30,7 +30,7 @@ struct playing {
 /* The summary of a play ----------------------------------------------------------------------- */
 
 /*
- * Returns the device time in seconds from the begin of the first played frame to the end of the
+ * Returns the device time in seconds from the beginning of the first played frame to the end of the
  * last, or NAN if no frame was played, or if @ended_ns is before @begun_ns.
  */
 static double seconds_of(const struct litepcie_played *played)

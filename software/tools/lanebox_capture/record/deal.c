@@ -344,8 +344,8 @@ unsigned int deal_kept(struct deal *deal)
 }
 
 /*
- * Returns true if an MBUF (part of the ring) of deal_write() is in no file yet. The caller holds
- * deal->lock.
+ * Returns true if an MBUF (part of the ring) that deal_write() has given is in no file yet. The
+ * caller holds deal->lock.
  */
 static bool is_behind(struct deal *deal)
 {

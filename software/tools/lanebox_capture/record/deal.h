@@ -95,7 +95,9 @@ struct deal {
 	 * other folder has taken yet
 	 */
 	unsigned int		returned;
-	/* index of the folder that is asked first for the next MBUF (part of the ring) */
+	/*
+	 * index of the folder at which the round robin begins for the next MBUF (part of the ring)
+	 */
 	unsigned int		turn;
 	unsigned int		working;	/* number of folders that have not failed */
 	/*
@@ -146,15 +148,15 @@ unsigned int deal_kept(struct deal *deal);
 bool deal_is_behind(struct deal *deal);
 
 /*
- * Wait, without a time limit, until all MBUFs (parts of the ring) of deal_write() are in files or
- * all folders have failed. Returns true if all these MBUFs are in files.
+ * Wait, without a time limit, until all MBUFs (parts of the ring) that deal_write() has given are
+ * in files, or all folders have failed. Returns true if all these MBUFs are in files.
  */
 bool deal_finish(struct deal *deal);
 
 /*
- * Let the threads of the folders that still work write the MBUFs (parts of the ring) of
- * deal_write() that are in no file yet, end all threads, and close all files. Afterwards @failed of
- * a folder says whether the folder has failed, and its output.why has the reason.
+ * Let the threads of the folders that still work write the given MBUFs (parts of the ring) that are
+ * in no file yet, end all threads, and close all files. Afterwards @failed of a folder says whether
+ * the folder has failed, and its output.why has the reason.
  */
 void deal_close(struct deal *deal);
 

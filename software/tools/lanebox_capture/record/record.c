@@ -56,7 +56,7 @@ static void set_busy(struct recording *recording, bool busy)
 }
 
 /*
- * Returns true if one of the @count @recordings, other than the first, has set @busy: it has MBUFs
+ * Returns true if one of the @count @recordings, other than the first, is @busy: it has MBUFs
  * (parts of the ring) that are still to be written to a file.
  */
 static bool others_are_busy(const struct recording *recordings, unsigned int count)

@@ -62,7 +62,7 @@ struct recording {
 	struct litepcie_capture		*capture;
 	/*
 	 * The recording's files are those of @output, or with several folders those of @deal. With
-	 * several folders an error message about the begin of the recording is in @output.why.
+	 * several folders an error message about the beginning of the recording is in @output.why.
 	 */
 	struct output			output;
 	struct deal			deal;
@@ -117,8 +117,8 @@ struct recording {
 	pthread_t			thread;
 	struct util			*util;
 	/*
-	 * The queue's thread waits at its begin for @gate, which is posted when the captures of all
-	 * queues have started, or when the recording cannot begin.
+	 * The queue's thread waits at its beginning for the semaphore @gate, which is posted when
+	 * the captures of all queues have started, or when the recording cannot begin.
 	 */
 	sem_t				gate;
 	/* true: the recording cannot begin, so the queue's thread ends without recording */
