@@ -54,8 +54,8 @@ BOUNDED = {
     # take() in kernel/ring.c takes a DMA direction from the driver, which happens only at the start
     # of a stream
     ("take", "EBUSY"): {"stream_start"},
-    # read_slot() reads the monitor of the user slot. litepcie_diagnose() drops its errors, and then
-    # says nothing of the slot.
+    # read_slot() reads the monitor of the user slot. litepcie_diagnose() drops the errors of
+    # read_slot(), and then says nothing of the slot.
     ("read_slot", "ENOENT"): {"slot"},
     ("read_slot", "EAGAIN"): {"slot"},
     # Only the calls of QUEUE ask the driver for a capture queue, which another program may have

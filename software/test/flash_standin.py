@@ -81,7 +81,7 @@ class FlashStandin:
             for at in range(address, address + SECTOR, PAGE):
                 self.contents.pop(at, None)
         if opcode == PROGRAM:
-            # Programming cannot change a 0 to a 1: only an erasure does.
+            # Programming cannot change a bit of the flash from 0 to 1. Only an erasure does that.
             old = self.contents.get(address, b"\xff" * PAGE)
             self.contents[address] = bytes(a & b for a, b in zip(old, self.page))
         if opcode in (READ, READ_PAIRS):

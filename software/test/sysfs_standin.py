@@ -95,7 +95,7 @@ class Machine:
     ):
         """Add a PCI function, and return its folder.
 
-        `below` has the addresses of the bridges above the function, root first.
+        `below` has the addresses of the bridges above the function, from the root down.
         """
         place = self.root.joinpath("sys/devices/pci0000:00", *below, address)
         place.mkdir(parents=True)

@@ -89,7 +89,8 @@ def test_a_file_that_is_no_pcapng_is_told(tool, tmp_path):
 
 def test_the_recording_of_the_test_program_is_whole(tool, tmp_path):
     """The C test program capture_cost.c, whose instructions `make bench` counts, makes recordings
-    that `check` takes, also if they are longer than its ring of 256 MBUFs.
+    that `check` accepts, also if they have more MBUFs (parts of the ring) than the program's ring,
+    which has 256.
     """
     program, file = Path(tool.program).parent / "test" / "capture_cost", tmp_path / "a.pcapng"
     for mbufs in (1, 260):

@@ -2,8 +2,8 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Test the files that `make install` installs: headers, the shared library, flags for compilers,
-and manual pages.
+"""Test the files that `make install` installs: headers, the shared and the static library, flags
+for compilers, and manual pages.
 """
 
 import importlib.util
@@ -301,7 +301,7 @@ def test_the_headers_name_each_error_that_a_call_returns(installed):
 def test_examples_of_the_manual_run(built, installed, tmp_path, source):
     """The C examples of the manual compile without a warning, and run on a stand-in for a card.
 
-    The examples in OF_CAPTURE only compile in this test. All of them but `sorting` run in
+    The examples in OF_CAPTURE only compile in this test. Of these all but `sorting` run in
     test_capture_record.py and test_capture_play.py of sim/test/util.
     """
     program = tmp_path / "example"

@@ -21,10 +21,11 @@ def parts():
 
 
 def test_a_capability_table_is_read_as_written_or_refused(parts):
-    """capability.c reads a capability table as it was written, and refuses a table that breaks a
-    rule with an error message. The test makes two kinds of damaged tables. If one bit is changed
+    """capability.c reads a capability table as it was written. It refuses a table that breaks a
+    rule, with an error message. The test makes two kinds of damaged tables. If one bit is changed
     and the checksum is not computed again, the table is always refused. If one word is changed and
-    the checksum is computed again, the table may be read or refused, without an access beyond it.
+    the checksum is computed again, the table may be read or refused. In both cases no memory beyond
+    the table is accessed.
     """
     run_program(parts / "capability", str(SHIFT + 1))
 

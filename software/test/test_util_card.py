@@ -2,8 +2,8 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Test those commands of litepcie_util that use the card's flash, sensors, modules, reboot or
-management CPU, if the card cannot be opened.
+"""Test commands of litepcie_util that use the card's flash, sensors, modules or management CPU, or
+that reboot the FPGA, if the card cannot be opened.
 """
 
 import struct

@@ -18,7 +18,7 @@ ROOM, SPARE = numbers.FLASH_LAYOUT["room"], numbers.FLASH_LAYOUT["spare"]
 IMAGE = image(1, payload=range(300))
 # the synchronisation word, at which the FPGA begins to read an image
 SYNC = numbers.BITSTREAM_SYNC.to_bytes(4, "big")
-# a part of the error message for each reason of a refusal
+# reason for which the flash engine refuses a command -> a part of the error message
 RULES = {
     Refusal.UNKNOWN: "not in the engine's list",
     Refusal.OUTSIDE: "0x01000000 to 0x01ffffff",

@@ -161,8 +161,9 @@ def test_json_is_one_object_with_the_same_head(util, card, device, command):
     ids=" ".join,
 )
 def test_a_default_terminal_shows_a_result_whole(util, card, device, command):
-    """The result of each of these commands fits into 80 columns, if the name of the device is
-    short."""
+    """The result of each command that this test runs fits into 80 columns, if the name of the
+    device is short.
+    """
     with card():
         result = util.run("-d", device, *command)
     assert result.returncode == 0, result.stderr

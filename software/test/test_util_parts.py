@@ -77,9 +77,9 @@ def test_each_way_of_access_is_proved_measured_and_undone(parts):
 
 def test_a_transfer_has_a_time_if_the_card_has_counted_its_bytes(parts):
     """latency_transfer.c takes the time from the doorbell to the last write of the card. It returns
-    an error if the card has counted fewer bytes than those of the transfer, or more than these and
-    the records and status lines. Each failure that no call of the library has reported has a
-    sentence, also in latency_packet.c.
+    an error if the card has counted fewer bytes than those of the transfer, or more than those of
+    the transfer, the records and the status lines. Each failure that no call of the library has
+    reported has a sentence, also in latency_packet.c.
     """
     run_program(parts / "latency_transfer")
 
