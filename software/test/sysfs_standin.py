@@ -2,8 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Make a folder that has the sysfs of a machine with cards. If the environment has LITEPCIE_ROOT,
-litepcie_util uses the folder of that name as the root folder of the machine.
+"""Make a folder with the sysfs of a machine that has cards. If the environment variable
+LITEPCIE_ROOT names the folder, litepcie_util looks there for the files of sysfs, and for the device
+files of VFIO.
 
 The folder has only plain files, folders and links. A write to a file changes its contents and does
 nothing else: a test must carry out what the kernel would do.

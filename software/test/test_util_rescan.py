@@ -42,7 +42,7 @@ def test_rescan_looks_again_until_the_card_is_there(util, machine):
             assert time.monotonic() < deadline and process.poll() is None
             time.sleep(0.01)
         machine.write(f"{PCI}/rescan", "")
-    # litepcie_util lets the kernel search every half second, since a search takes a while.
+    # litepcie_util lets the kernel search about every half second.
     assert time.monotonic() - begin >= 0.5
     (place / "away").rename(place / "vendor")
     text, _ = process.communicate(timeout=60)

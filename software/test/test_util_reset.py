@@ -12,8 +12,8 @@ def test_reset_goes_through_the_kernel_and_says_when_it_cannot(util, machine):
     """
     place = machine.add("0000:22:00.0", driver="litepcie")
     machine.node(0, place)
-    # The command `reset` resets the card, and fails afterwards: the stand-in machine has no
-    # /dev/litepcie0 that could be opened.
+    # The command `reset` first resets the card, here the stand-in's. It then opens /dev/litepcie0,
+    # which fails on a machine without a card.
     util.run("-c", "0", "reset")
     assert (place / "reset").read_text() == "1"
     (place / "reset").unlink()

@@ -35,8 +35,8 @@ def test_bind_does_what_the_kernel_wants_in_its_order(util, machine):
 
 
 def test_a_card_that_its_driver_keeps_is_not_probed(util, machine):
-    """If the kernel does not unbind the card from its driver, vfio bind says so and lets no other
-    driver probe the card.
+    """If the card cannot be unbound from its driver, vfio bind fails and does not let the kernel
+    probe the card for another driver.
     """
     machine.add(CARD, driver="litepcie", group=GROUP)
     machine.driver("vfio-pci")
