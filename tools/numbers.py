@@ -44,23 +44,28 @@ C_HEAD = """\
 # The names of LIMITS in gateware/numbers.py, and what they are about.
 LIMITS = (
     ("Bytes of a buffer of a DMA ring (at least a page of the host)", "buffer_least buffer_most"),
-    ("Bytes of a buffer and buffers of a ring, if the program wants the default",
-     "buffer_size buffer_count"),
-    ("Least number of buffers of a driver's ring, and of a library's stream",
-     "buffers_least stream_buffers_least"),
+    (
+        "Bytes of a buffer and buffers of a ring, if the program wants the default",
+        "buffer_size buffer_count",
+    ),
+    (
+        "Least number of buffers of a driver's ring, and of a library's stream",
+        "buffers_least stream_buffers_least",
+    ),
     ("Time in us from one poll of the card's progress to the next", "poll_us_least poll_us_most"),
     ("Flush time in us, after which an incomplete c2h buffer ends", "flush_us_most"),
     ("Bytes of a capture's ring", "capture_ring_least capture_ring_most"),
     ("Bytes of an MBUF, a part of the ring", "capture_mbuf_least capture_mbuf_most"),
     ("Bytes of a captured frame", "capture_frame_most"),
-    ("Most ports that frames come from, and most capture queues of a card",
-     "capture_ports capture_queues"),
-    ("Rules of a card with several queues, and 32-bit words of a rule",
-     "capture_rules rule_words"),
+    (
+        "Most ports that frames come from, and most capture queues of a card",
+        "capture_ports capture_queues",
+    ),
+    ("Rules of a card with several queues, and 32-bit words of a rule", "capture_rules rule_words"),
     ("Entries of the spread, the table that gives a frame's queue", "capture_spread"),
     ("Bytes of the header of a recording's file", "capture_header_bytes"),
     ("pcapng's link type of Ethernet frames", "link_ethernet"),
-)  # fmt: skip
+)
 FLAGS = "Flags of a record: why a c2h buffer ended.  None is set: the buffer is full."
 
 Value = int | tuple[int, ...]

@@ -223,10 +223,8 @@ def test_a_queue_is_recorded_on_its_processor(tool, tmp_path):
     frames = Generated(64, 3000, count=400)
     reports = record(tool, frames, "--spread", "port", "--cpus", "0,0,0,0", f"{tmp_path}/a/")
     assert [report["packets"] for report in reports] == [100] * QUEUES
-    report = tool.run(
-        "record", "--queues", "2", *SMALL, *generate(frames), "--cpus", "0,9999", f"{tmp_path}/b/",
-        status=1,
-    )  # fmt: skip
+    options = ["--queues", "2", *SMALL, *generate(frames), "--cpus", "0,9999"]
+    report = tool.run("record", *options, f"{tmp_path}/b/", status=1)
     assert any("queue 1: --cpu 9999" in failure for failure in report["failures"])
     assert report["queues"][0]["packets"] > 0
 

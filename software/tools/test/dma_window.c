@@ -164,6 +164,12 @@ static void records_and_lines_are_no_data(void)
 		CHECK_EQUAL(dma_window_c2h_bytes(&run, &run.window),
 			    data * 8192 / (8192 + LITEPCIE_RECORD_SIZE));
 		/*
+		 * Fewer bytes than those of the most status lines that can have been written are
+		 * 0 bytes of c2h data.
+		 */
+		run.window.to.rq.payload_bytes = run.window.from.rq.payload_bytes + 8;
+		CHECK_EQUAL(dma_window_c2h_bytes(&run, &run.window), 0);
+		/*
 		 * If the window is the whole run, and the card has records, the bytes of c2h data
 		 * are those of the c2h buffers that are done.
 		 */

@@ -88,6 +88,14 @@ void queues_warning(const struct queues *queues, unsigned int rule, char *text, 
 		 "are lost unless", queue);
 }
 
+static bool is_recorded(const struct queues *queues, int queue)
+{
+	for (unsigned int n = 0; n < queues->count; n++)
+		if ((int)queues->recordings[n].config.queue == queue)
+			return true;
+	return false;
+}
+
 /*
  * Print a warning on standard error for each rule that sends frames to a queue that is not
  * recorded, and set the rule's bit in queues->astray. The warning is printed before the recording
@@ -98,7 +106,9 @@ static void warn(struct util *util, struct queues *queues)
 	char text[UTIL_SENTENCE];
 
 	for (unsigned int n = 0; n < queues->rule_count; n++) {
-		if (queue_of(queues->sorting.rule[n]) < (int)queues->count)
+		int queue = queue_of(queues->sorting.rule[n]);
+
+		if (queue < 0 || is_recorded(queues, queue))
 			continue;
 		queues->astray |= 1u << n;
 		queues_warning(queues, n, text, sizeof(text));

@@ -106,10 +106,13 @@ uint64_t dma_window_c2h_bytes(const struct dma_run *run, const struct dma_window
 	uint64_t payload = window->to.rq.payload_bytes - window->from.rq.payload_bytes;
 	uint64_t directions = run->h2c.active ? 2 : 1, size = run->data.size;
 	uint64_t lines = directions * (dma_window_cycles(window) / LITEPCIE_STATUS_LINE_CYCLES + 1);
+	uint64_t line_bytes = lines * LITEPCIE_STATUS_LINE_SIZE;
 
 	if (!util_has_block(run->util->dev, LITEPCIE_BLOCK_RECORDS))
 		return payload;
 	if (!window->open)
 		return run->stats.c2h_done * size;
-	return (payload - lines * LITEPCIE_STATUS_LINE_SIZE) * size / (size + LITEPCIE_RECORD_SIZE);
+	if (payload < line_bytes)
+		return 0;
+	return (payload - line_bytes) * size / (size + LITEPCIE_RECORD_SIZE);
 }
