@@ -66,12 +66,15 @@ class ConsoleDriver(
   }
   def step(cycles: Int = 1): Unit     = dut.clockDomain.waitSampling(cycles)
   def everyCycle(body: => Unit): Unit = dut.clockDomain.onSamplings(body)
+
+  /** Writes a register. As the card's bus does, it leaves a cycle between two writes. */
   def write(offset: Int, value: Long): Unit = {
     registers.address #= offset / 4
     registers.writeData #= value
     registers.write #= true
     step()
     registers.write #= false
+    step()
   }
   def read(offset: Int): Long = {
     registers.address #= offset / 4

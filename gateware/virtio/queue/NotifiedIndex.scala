@@ -14,8 +14,9 @@ import lanebox.virtio.vocabulary.{EngineParam, RingFeatures}
   * in another order than their indices: a driver on several processors may notify in another order
   * than it has published.
   *
-  * While QueueRunner judges another index (`judged`), it alone serves the notification. The host
-  * takes two cycles at least from one notification to the next.
+  * While QueueRunner judges another index (`judged`), it alone serves the notification. The card's
+  * bus leaves at least one cycle between two notifications. Without it, the second one would be
+  * compared with the index that was known before the first one.
   */
 case class NotifiedIndex(
     p: EngineParam,

@@ -98,9 +98,9 @@ case class PackedReader(p: EngineParam, transmit: Boolean) extends Component {
     io.live(n) && !state.stale(n) && !rests && ahead =/= 0 && !ahead.msb && !full
   }).asBits
 
-  // A read that is offered stays as it is when its queue is not live any more: the queue's indices
-  // then begin anew. While the queue is live, the read may become longer, if more becomes known.
-  when(!ask.offers || bit(io.live & ~state.stale, ask.pair)) {
+  // A read that is offered stays as it is. The queue's indices begin anew if the queue is not live
+  // any more, and more descriptors may become known.
+  when(!ask.offers) {
     ask.source := ask.context.descriptors +
       ((ask.next.resize(p.sizeWidth - 1) & ask.within) @@ U"0000")
     ask.ahead := of(io.known, ask.pair) - ask.next

@@ -51,11 +51,16 @@ class InterruptDecisionTest extends ConsoleBench {
         while (driver.transmit.room > 0) driver.send(4, parts = 1)
         driver.transmit.publish()
         driver.notify(1)
-        driver.step(9)
+        driver.step(8)
         val used = driver.transmit.unseen
         driver.collect()
-        driver.transmit.wantInterrupt(0)
-        untold = if (driver.interrupts(1) > 0) 0 else if (used || untold > 0) untold + 10 else 0
+        untold = if (used || untold > 0) untold + 10 else 0
+        // The driver wants the next interrupt only when it has got one. If it wanted one for what
+        // comes behind the chains it has seen by polling, it would rightly get none for those.
+        if (driver.interrupts(1) > 0) {
+          untold = 0
+          driver.transmit.wantInterrupt(0)
+        }
         most = most max untold
       }
       assert(most > param.patience / 2, s"$most cycles: the queue had no chains for a time")
