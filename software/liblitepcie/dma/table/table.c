@@ -44,7 +44,10 @@ int litepcie_table_setup(struct litepcie_stream *stream)
 		return rc;
 	stream->memory = memory;
 	stream->base = memory->base;
-	return litepcie_table_notices_setup(dev);
+	rc = litepcie_table_notices_setup(dev);
+	if (rc < 0)
+		litepcie_table_free(stream);
+	return rc;
 }
 
 void litepcie_table_free(struct litepcie_stream *stream)

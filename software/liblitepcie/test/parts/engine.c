@@ -96,6 +96,21 @@ static void the_address_of_each_ring_is_told(void)
 	CHECK_EQUAL(run_stop(&dev), 0);
 }
 
+/*
+ * If the back end has no memory for the records, a stream cannot be opened, and the memory of its
+ * ring must be given back.
+ */
+static void a_stream_without_records_keeps_no_ring(void)
+{
+	open_card(true);
+	free_memory();
+	dev.notices.records = NULL;
+	card.full = true;
+	CHECK_EQUAL(run_shape(&dev, SIZE, COUNT), -ENOMEM);
+	CHECK(!card.memory[LITEPCIE_MEMORY_H2C] && !card.memory[LITEPCIE_MEMORY_C2H]);
+	CHECK(!dev.h2c.memory && !dev.c2h.memory);
+}
+
 /* Tests of counts that the card writes to memory ---------------------------------------------- */
 
 /*
@@ -628,6 +643,7 @@ int main(void)
 {
 	the_card_is_told_where_to_write();
 	the_address_of_each_ring_is_told();
+	a_stream_without_records_keeps_no_ring();
 	information_is_of_one_moment();
 	records_say_what_is_filled();
 	the_line_says_what_is_fetched();

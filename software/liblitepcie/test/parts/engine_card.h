@@ -84,6 +84,7 @@ static struct {
 	 */
 	unsigned int	sleeps_after;
 	bool		wanted;		/* true: the kernel wants the program to close the card */
+	bool		full;		/* true: memory() has no memory for records and status lines */
 } card;
 
 static struct litepcie dev;
@@ -192,6 +193,8 @@ static inline int fake_memory(struct litepcie *unused, unsigned int kind, void *
 {
 	(void)unused;
 	(void)place;
+	if (card.full && kind == LITEPCIE_MEMORY_NOTICES)
+		return -ENOMEM;
 	*memory = calloc(1, sizeof(**memory));
 	if (!*memory || posix_memalign(&(*memory)->base, DEPTH * LITEPCIE_RECORD_SIZE, bytes))
 		return -ENOMEM;
