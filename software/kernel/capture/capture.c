@@ -222,6 +222,13 @@ int litepcie_capture_finish(struct litepcie_capture *capture, int error, bool li
 	return err;
 }
 
+static void seal(struct litepcie_capture_queue *queue)
+{
+	litepcie_queue_put(queue, LITEPCIE_CAPTURE_CONTROL, 0,
+			   control_of(queue->capture->flags) | LITEPCIE_CAPTURE_BIT_CONTROL_RUN |
+			   LITEPCIE_CAPTURE_BIT_CONTROL_SEAL);
+}
+
 /*
  * End a queue's part of the run, which goes on for the other queues.  The card ends the queue's
  * MBUF (one of the equal parts of its ring), and *@end gets the position at the end of that MBUF.
@@ -239,11 +246,15 @@ int litepcie_capture_part(struct litepcie_capture_queue *queue, u64 *end)
 
 	*end = litepcie_capture_position(queue);
 	if (queue->used) {
-		litepcie_queue_put(queue, LITEPCIE_CAPTURE_CONTROL, 0,
-				   control_of(capture->flags) | LITEPCIE_CAPTURE_BIT_CONTROL_RUN |
-				   LITEPCIE_CAPTURE_BIT_CONTROL_SEAL);
+		seal(queue);
 		*end = litepcie_queue_get64(queue, LITEPCIE_CAPTURE_STATUS,
 					    LITEPCIE_CAPTURE_GROUP_POSITION);
+		/*
+		 * A frame that came after the seal may have begun another MBUF,
+		 * which stays open if no more frames come.
+		 */
+		if (*end & (capture->mbuf_bytes - 1))
+			seal(queue);
 		*end = round_up(*end, (u64)capture->mbuf_bytes);
 	}
 	litepcie_be_patient(&patience);

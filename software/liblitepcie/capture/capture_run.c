@@ -441,6 +441,12 @@ static int stop_part(struct litepcie_capture *capture)
 		return 0;
 	if (rc > 0)
 		rc = litepcie_queue_get64(capture, capture->dev->map.capture.position, &position);
+	/*
+	 * A frame that came after the seal may have begun another MBUF, which stays open if no
+	 * more frames come. The data ends with that MBUF, so it is sealed, too.
+	 */
+	if (rc == 0 && position % mbuf)
+		rc = seal(capture);
 	if (rc < 0) {
 		capture->end = capture->seen.position;
 		return rc;

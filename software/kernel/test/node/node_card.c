@@ -276,6 +276,13 @@ static void write_control(u32 value)
 		selected()->sealing = selected()->position % (1ull << made.mbuf_log2) ||
 				      selected()->position != selected()->told;
 		selected()->seals++;
+		if (made.behind) {
+			u64 bytes = made.behind;
+
+			made.behind = 0;
+			end_of_late_lines();
+			frame(selected() - made.queue, bytes);
+		}
 	}
 	if (value & LITEPCIE_CAPTURE_BIT_CONTROL_CLEAR)
 		for (unsigned int n = 0; n < QUEUES; n++) {

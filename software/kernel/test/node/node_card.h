@@ -55,6 +55,8 @@ struct made_card {
 	 */
 	u32	late;
 	bool	quiet;		/* true: the card writes no status line after a frame */
+	/* bytes of the record of a frame that comes right after the card's next seal; 0: none */
+	u64	behind;
 	/* true: in a LOSSLESS run a frame waits for room, so the block is not idle */
 	bool	blocked;
 	u64	lost;		/* number of frames that were lost because a ring had no room */

@@ -279,7 +279,7 @@ static void test_the_stop_of_a_queue_seals_it(void)
 	frame(0, 100);
 	frame(1, 100);
 	need(!stop(other, &position) && position == MBUF, "STOP of a queue does not seal its MBUF");
-	need(made.queue[1].seals == 1 && !made.queue[0].seals, "another queue is sealed");
+	need(made.queue[1].seals && !made.queue[0].seals, "another queue is sealed");
 	need(made.control & LITEPCIE_CAPTURE_BIT_CONTROL_RUN, "the others' run ends, too");
 	need(queue_of(1)->status->run == LITEPCIE_CAPTURE_RUN_REST, "the status page's run");
 	need(start(other, 0) == -EBUSY, "a queue begins anew while its ring may be written to");
@@ -293,6 +293,9 @@ static void test_the_stop_of_a_queue_seals_it(void)
 	need(!stop(first, NULL), "a second STOP fails");
 	need(!start(other, 0) && !start(first, 0), "no second run");
 	need(!litepcie_capture_position(queue_of(0)), "a position of the run before");
+	frame(1, 100);
+	made.behind = 100;
+	need(!stop(other, &position) && position == 2 * MBUF, "STOP leaves an MBUF open");
 	node_close(other);
 	node_close(first);
 }

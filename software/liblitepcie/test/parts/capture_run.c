@@ -43,6 +43,8 @@ static struct {
 	uint32_t	words[0x1000];
 	/* how often the library has let the card seal (complete) the current MBUF of queue 1 */
 	unsigned int	seals;
+	/* bytes of a frame that comes to queue 1 right after the next seal */
+	uint64_t	behind;
 	/*
 	 * bytes of frames that come to queue 1 right after the next read of the upper half of its
 	 * position
@@ -163,7 +165,8 @@ static void take_over(uint32_t offset)
 				      *word(registers->segment_base + 4);
 	if (offset == registers->control && *word(offset) & SEAL && selected() == &card.queue[1]) {
 		card.seals++;
-		put_position((selected()->line->position + MBUF - 1) / MBUF * MBUF);
+		put_position((selected()->line->position + MBUF - 1) / MBUF * MBUF + card.behind);
+		card.behind = 0;
 	}
 	if (offset == registers->account_control && *word(offset) & CAPTURE_SNAPSHOT) {
 		card.overwritten += card.unread != 0;
@@ -363,6 +366,31 @@ static void a_queue_ends_alone(void)
 	CHECK_EQUAL(litepcie_capture_stop(first), 0);
 	CHECK(!memories[LITEPCIE_MEMORY_CAPTURE + 2].base);
 	second = open_queue(1, false);
+	litepcie_capture_close(second);
+	litepcie_capture_close(first);
+}
+
+/*
+ * A frame comes to queue 1 after the seal of its stop, and then none. The stop must not wait for
+ * more frames to fill the MBUF that this frame has begun.
+ */
+static void a_frame_behind_the_seal_is_sealed(void)
+{
+	struct litepcie_span span = { .struct_size = sizeof(span) };
+	struct litepcie_capture *first, *second;
+
+	make_card(QUEUES);
+	first = open_queue(0, false);
+	second = open_queue(1, false);
+	CHECK_EQUAL(litepcie_capture_start(second), 0);
+	CHECK_EQUAL(litepcie_capture_start(first), 0);
+	card.queue[1].line->position = 64;
+	card.behind = 64;
+	CHECK_EQUAL(litepcie_capture_stop(second), 0);
+	CHECK_EQUAL(card.seals, 2);
+	while (litepcie_capture_next(second, &span, 0) == 1)
+		;
+	CHECK_EQUAL(span.position + span.bytes, 2 * MBUF);
 	litepcie_capture_close(second);
 	litepcie_capture_close(first);
 }
@@ -668,6 +696,7 @@ int main(void)
 {
 	all_queues_run_together();
 	a_queue_ends_alone();
+	a_frame_behind_the_seal_is_sealed();
 	a_stop_before_the_run_begins_ends_the_data();
 	a_position_that_wraps_is_read_as_one_value();
 	a_position_that_is_not_read_ends_no_data_early();
