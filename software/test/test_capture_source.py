@@ -80,7 +80,8 @@ def test_a_file_that_the_card_would_refuse_has_a_sentence(tool, tmp_path, data, 
 def test_a_file_that_changes_while_it_is_played_ends_the_play(tmp_path):
     """The C test source.c passes: source_take(), which copies a file for the player, checks each
     block again, since another program may have changed or cut the file meanwhile. It copies the
-    blocks before the change, and then fails with a message that says what is wrong.
+    blocks before the first one that breaks a rule or is cut, and then fails with a message that
+    says what is wrong. At the end of a file that has fewer blocks than before it fails, too.
     """
     run_program(build_unchecked("SANITIZE=1") / "test" / "source", tmp_path / "a.pcapng")
 

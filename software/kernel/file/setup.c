@@ -147,8 +147,9 @@ int litepcie_setup_event(struct litepcie_file *file, void *argument)
 }
 
 /*
- * LITEPCIE_IOCTL_PACKETS: store the packet settings of @file.  The settings act on held runs and
- * streams that the file starts later, not on the run that is under way.
+ * LITEPCIE_IOCTL_PACKETS: store the packet settings of @file.  They act on each later run that the
+ * file starts by LITEPCIE_IOCTL_ADVANCE (a held run), or by read() or write() (a stream).  They do
+ * not act on a run that is under way.
  */
 int litepcie_setup_packets(struct litepcie_file *file, void *argument)
 {

@@ -394,14 +394,15 @@ static int stop_all(struct litepcie_capture *capture)
 }
 
 /*
- * Let the card seal (complete) the queue's current MBUF (part of the ring). Returns 1, or 0 if no
- * run is on, or -errno. The state of the run is checked and the register is written under one lock.
- * The write has the bit RUN. So without the check it could start a run again that another thread,
- * or a reset of the card, has just ended.
+ * For the stop of a queue other than 0: let the card seal (complete) the queue's current MBUF (part
+ * of the ring). Returns 1, or 0 if the queue's run is not on (it has not begun, or is over), or
+ * -errno. The state of the run is checked and the register is written under one lock. The write has
+ * the bit RUN. So without the check it could start a run again that another thread, or a reset of
+ * the card, has just ended.
  *
- * If the queue's run has not begun yet, the queue has no data. Another thread may start queue 0
- * just now, and may have given this queue's ring to the card already. So the end of the data is set
- * to 0: what the card then writes to the ring is not given.
+ * If the run has not begun yet, there is nothing to seal, and the queue has no data. But another
+ * thread may be starting queue 0, and may have given this queue's ring to the card already. So
+ * capture->end becomes 0: what the card then writes to the ring is not given to the program.
  */
 static int seal(struct litepcie_capture *capture)
 {

@@ -123,7 +123,7 @@ struct litepcie_stream {
 	uint64_t	received_before;
 	/*
 	 * a buffer asks for an interrupt if its number plus 1 is a multiple of this, unless @silent
-	 * is true
+	 * is true; post() in engine.c says which other buffers ask for one
 	 */
 	unsigned int	interrupt_every;
 	/* true: no buffer of this run asks the card for an interrupt */

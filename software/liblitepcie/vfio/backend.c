@@ -25,8 +25,9 @@
 /* Opening and closing the card ---------------------------------------------------------------- */
 
 /*
- * Map the card's BARs. An old kernel may not offer to map a BAR that has the MSI-X table. Such a
- * BAR cannot be reached through this back end. If it is BAR0, the function returns -EPROTO.
+ * Map the card's BARs. A BAR that VFIO does not offer to map, such as an I/O BAR or one that is
+ * smaller than a page, cannot be reached through this back end. If that is BAR0, or if there is no
+ * BAR0, the function returns -EPROTO.
  */
 static int map_bars(struct litepcie *dev)
 {

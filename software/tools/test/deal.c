@@ -161,7 +161,7 @@ static void put(size_t at, uint32_t value)
 	memcpy(header + at, &value, sizeof(value));
 }
 
-/* Make the header of a pcapng file: a section block without options, and a filler block. */
+/* Make a header that has only the types and lengths of its two blocks: a section, and a filler. */
 static void make_header(void)
 {
 	memset(header, 0, sizeof(header));

@@ -6,8 +6,9 @@
 
 /*
  * Test source.c of lanebox-capture with a file that another program changes after source_open() has
- * checked it: source_take() copies the blocks before the change, and then fails with a message. The
- * argument is the path of the file.
+ * checked it. source_take() copies the blocks before the first one that breaks a rule or is cut,
+ * and then fails with a message. It also fails at the end of a file that has fewer blocks than
+ * before. The argument is the path of the file.
  */
 #include "../lanebox_capture/play/source.c"
 #include "check.h"

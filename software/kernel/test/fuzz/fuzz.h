@@ -143,7 +143,10 @@ unsigned long branches_least(void);
 void branches_print(void);
 
 /* Variables and functions of fuzz_away.c */
-/* path by which the device node of the card that has gone can still be opened */
+/*
+ * path by which open() reaches the driver for the card that has gone, and must fail with ENODEV;
+ * empty: the test has no such card
+ */
 extern char gone_path[];
 extern int reset_fd;		/* descriptor of the card's file `reset` in sysfs; -1: none */
 void away_init(int gone, int reset);

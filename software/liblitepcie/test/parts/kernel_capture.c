@@ -74,8 +74,9 @@ static bool says(const char *words)
 }
 
 /*
- * A start of the generator waits until the last frame of an earlier start has left, for rest_ms at
- * most. A stop of the generator does not wait.
+ * Check that the library's start of the card's frame generator first waits until the last frame of
+ * an earlier start has left the generator. If that takes longer than rest_ms, the start must fail
+ * with -ETIMEDOUT. A stop of the generator must not wait.
  */
 static void a_start_of_the_generator_waits_for_its_last_frame(void)
 {

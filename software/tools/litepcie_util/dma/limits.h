@@ -18,12 +18,12 @@
 /* The causes that can limit a rate. limit_name() has words for each. */
 enum limit_binds {
 	LIMIT_BY_WIRE, LIMIT_BY_INTERFACE, LIMIT_BY_HOST, LIMIT_BY_SLOT,
-	LIMIT_BY_READS,		/* the reads of host memory that the card has in flight */
+	LIMIT_BY_READS,		/* the card can have only so many reads of host memory in flight */
 	LIMIT_BY_STORES, LIMIT_BY_ACCESS,
 	/*
-	 * The reads of the card's memory that the host has in flight. LIMIT_BY_ONE_READ: one at a
-	 * time; LIMIT_BY_CPU_READS: those of a memcpy() on one CPU core; LIMIT_BY_THREADS: one of
-	 * each thread.
+	 * The host can have only so many reads of the card's memory in flight. LIMIT_BY_ONE_READ:
+	 * one at a time; LIMIT_BY_CPU_READS: those of a memcpy() on one CPU core; LIMIT_BY_THREADS:
+	 * one for each thread.
 	 */
 	LIMIT_BY_ONE_READ, LIMIT_BY_CPU_READS, LIMIT_BY_THREADS
 };
