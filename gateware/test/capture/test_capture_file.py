@@ -2,7 +2,8 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Wireshark's programs and tcpdump read what the capture block writes, and find the frames sent.
+"""Wireshark's programs, tcpdump, scapy and python-pcapng read what the capture block writes, and
+find the frames sent.
 
 The ring of a simulated card is written to a file, behind a page of header, as a recorder does. The
 tests compare bytes, times, ports, lengths, drop counts and flags, not only the number of packets.
@@ -15,6 +16,9 @@ import subprocess
 from dataclasses import dataclass
 
 import pytest
+from pcapng import FileScanner
+from pcapng.blocks import EnhancedPacket
+from scapy.utils import RawPcapNgReader
 
 from gateware.numbers import PCAPNG_FILLER
 from gateware.test.spinal_suites import environment
@@ -132,6 +136,59 @@ def test_tshark_finds_every_packet_as_it_was_sent(name, recordings, tmp_path):
     wanted = [(p.data, p.time % 10**9, p.length) for p in packets]
     assert list(by_bytes(file, tmp_path / "converted.pcap")) == wanted
     assert len(packets) > 100
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_scapy_finds_every_packet_as_it_was_sent(name, recordings):
+    """scapy finds each packet with its bytes, time and length, in order."""
+    file, packets = recordings[name]
+    found = []
+    with RawPcapNgReader(str(file)) as reader:
+        for data, about in reader:
+            assert about.tsresol == 10**9
+            found.append((data, about.tshigh << 32 | about.tslow, about.wirelen))
+    assert found == [(p.data, p.time, p.length) for p in packets]
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_python_pcapng_finds_every_packet_as_it_was_sent(name, recordings):
+    """python-pcapng finds each packet with its bytes, time, port and length, in order."""
+    file, packets = recordings[name]
+    with open(file, "rb") as stream:
+        found = [
+            (
+                each.packet_data,
+                each.timestamp_high << 32 | each.timestamp_low,
+                each.interface_id,
+                each.packet_len,
+            )
+            for each in FileScanner(stream)
+            if isinstance(each, EnhancedPacket)
+        ]
+    assert found == [(p.data, p.time, p.port, p.length) for p in packets]
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+@pytest.mark.parametrize(
+    "program",
+    [
+        ("editcap", "-F", "pcapng", "{0}", "{1}"),
+        ("mergecap", "-F", "pcapng", "-w", "{1}", "{0}"),
+        ("reordercap", "{0}", "{1}"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_what_others_copy_has_every_packet(name, program, recordings, tmp_path):
+    """A copy of the file by one of Wireshark's programs has each packet with its bytes, time and
+    length, in order.
+    """
+    file, packets = recordings[name]
+    copy = tmp_path / "copy.pcapng"
+    run(*(word.format(file, copy) for word in program))
+    found = list(by_bytes(copy, tmp_path / "converted.pcap"))
+    assert found == [(p.data, p.time % 10**9, p.length) for p in packets]
+    times = [(p.time, p.length) for p in packets]
+    assert [(ns, length) for ns, _, length, *_ in by_fields(copy)] == times
 
 
 def test_the_recordings_show_losses_flags_and_cut_packets(recordings):
