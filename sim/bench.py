@@ -43,7 +43,7 @@ from sim.rows.capture import line as capture_line
 from sim.rows.capture import queues as capture_queues
 from sim.rows.capture import rate as capture_rate
 from sim.rows.measure import Conditions
-from sim.rows.results import RESULTS, Row, beyond, broken, merge, row, table
+from sim.rows.results import RESULTS, Row, beyond, broken, lossy, merge, row, table
 from sim.rows.streams import Job
 from sim.rows.virtio import latency as virtio_latency
 
@@ -342,13 +342,15 @@ def main() -> int:
 
 
 def complaints(rows: list[Row]) -> list[str]:
-    """Return a sentence for each row above its limit and for each row that has broken rules.
+    """Return a sentence for each row above its limit, that has broken rules, or that has lost
+    frames where none may be lost.
 
     A correct simulation has no such row.
     """
     return [
         *(f"{entry.id} is beyond its limit, which cannot be" for entry in beyond(rows)),
         *(f"{entry.id} broke {entry.violations} rules of the hard block" for entry in broken(rows)),
+        *(f"{entry.id} lost {entry.value:g} frames, and none may be lost" for entry in lossy(rows)),
     ]
 
 

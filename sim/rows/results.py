@@ -46,6 +46,7 @@ HEAD = ("", "measured", "unit", "limit", "reached", "binds", "broken", "vs stock
 # Titles of the columns of the benchmark table that are aligned to the right.
 NUMBERS = {"measured", "limit", "reached", "broken", "vs stock"}
 FIXED = 2  # The number of columns on the left of the table that are never left out.
+LOST_FRAMES = "frames lost"  # The unit of rows that count the lost frames of a capture.
 # Units of rows that are times. The limit of a time is its smallest possible value.
 TIMES = ("ns", "us", "s", "cycles")
 
@@ -115,6 +116,19 @@ def broken(rows: list[Row]) -> list[Row]:
     left out: it is known to break rules, and its rows say how often.
     """
     return [entry for entry in rows if entry.violations and not entry.id.startswith("stock/")]
+
+
+def lossy(rows: list[Row]) -> list[Row]:
+    """Return the rows that have lost frames of a capture, where none may be lost.
+
+    A row whose conditions have `overfilled` has a host that takes nothing for so long that frames
+    must be lost.
+    """
+    return [
+        entry
+        for entry in rows
+        if entry.unit == LOST_FRAMES and entry.value and not entry.conditions.get("overfilled")
+    ]
 
 
 def commit() -> str:

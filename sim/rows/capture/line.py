@@ -23,7 +23,7 @@ from sim.rows import limits
 from sim.rows.capture.ring import DEVICE_NS, FATES, MBUF_LOG2, SECONDS, Kind, Ring, Traffic
 from sim.rows.measure import Conditions
 from sim.rows.peer import START, Bar
-from sim.rows.results import Row, row
+from sim.rows.results import LOST_FRAMES, Row, row
 
 LINE = 40  # the line's rate in Gb/s: four lanes of 10GBASE-R
 FCS, PREAMBLE, GAP = 4, 8, 12  # bytes of an Ethernet frame on the line that are not recorded
@@ -129,6 +129,7 @@ def stalled(
             raise TestFailed("the host did not stall once")
     found.conditions["stall_us"] = stall_ns / 1000
     if stall_ns == LOST:
+        found.conditions["overfilled"] = True
         found.reason = (
             f"The host takes nothing for {LOST / 1000:.0f} us. The staging memory of 1 MiB holds "
             "the frames of 179 us, so frames must be lost here, and counted."
@@ -157,7 +158,7 @@ def loss_row(name: str, ring: Ring, frames: Traffic) -> Row:
     found = row(
         name,
         lost,
-        "frames lost",
+        LOST_FRAMES,
         violations=sum(stats["violations"].values()),
         bytes=accounts["delivered"][1],
         cycles=int(frames.ns / limits.CYCLE_NS),

@@ -26,7 +26,7 @@ from sim.rows.capture.ring import FATES, PORTS, RING, STATUS, Kind, Ring, Traffi
 from sim.rows.limits import CYCLE_NS, Limit
 from sim.rows.measure import Conditions
 from sim.rows.peer import Bar
-from sim.rows.results import Row, row
+from sim.rows.results import LOST_FRAMES, Row, row
 
 QUEUES = PORTS  # ports of the card; frames of port n go to queue n
 RING_LOG2 = 24  # The ring of each queue has 16 MiB.
@@ -106,7 +106,7 @@ def stopped(board: Path, csr: Path, at: Conditions) -> Row:
     found = row(
         f"capture/stopped/{QUEUES}q/{STOPPED_SIZE}",
         sum(lost) - lost[STOPPED],
-        "frames lost",
+        LOST_FRAMES,
         violations=violations,
         bytes=sum(account["delivered"][1] for account in accounts),
         conditions={**asdict(at), "traffic": "generator", "frames": count, "lost": lost},

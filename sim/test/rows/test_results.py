@@ -7,7 +7,7 @@ people."""
 import json
 
 from sim.rows.limits import Limit
-from sim.rows.results import beyond, broken, load, merge, row, table
+from sim.rows.results import LOST_FRAMES, beyond, broken, load, lossy, merge, row, table
 
 
 def test_ratio_turns_round_where_lower_is_better():
@@ -41,6 +41,19 @@ def test_a_card_that_broke_a_rule_is_told():
         row("stock/b", 7.0, "GB/s", violations=5),
     ]
     assert [entry.id for entry in broken(rows)] == ["b"]
+
+
+def test_a_lost_frame_is_told():
+    """results.lossy() returns the capture's rows that have lost frames, but not the row with a host
+    that takes nothing for so long that some must be lost."""
+    rows = [
+        row("a", 0, LOST_FRAMES),
+        row("b", 1, LOST_FRAMES, conditions={"stall_us": 170}),
+        row("c", 1, LOST_FRAMES, conditions={"stall_us": 190, "overfilled": True}),
+        row("d", 1, "frames"),
+        row("e", None, LOST_FRAMES),
+    ]
+    assert [entry.id for entry in lossy(rows)] == ["b"]
 
 
 def test_rows_merge_by_id(tmp_path):
