@@ -16,7 +16,7 @@
 
 #include "util.h"
 
-#define MOST_OPTIONS	24
+#define MOST_OPTIONS	32
 /*
  * For an option of the table in its long form, getopt_long() returns NUMBERED plus the option's
  * index in the table. For a short form and for --help it returns the letter.

@@ -194,7 +194,8 @@ static void begin(uint64_t file_bytes)
 	for (unsigned int n = 0; n < FOLDERS; n++)
 		disks[n].most = MOST;
 	released = 0;
-	CHECK(deal_open(&deal, targets, FOLDERS, file_bytes, header, PAGE, why));
+	CHECK(deal_open(&deal, targets, FOLDERS, (struct output_limits) { file_bytes, 0 }, header,
+			PAGE, why));
 	CHECK(deal_begin(&deal, ring, sizeof(ring), MBUF, why));
 	while (!are_ready())
 		sched_yield();

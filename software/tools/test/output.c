@@ -29,6 +29,7 @@
 #define MBUF	((size_t)16384)
 #define MBUFS	8u
 
+static const struct output_limits no_limits;
 static char folder[200], path[256];
 static uint8_t *header, *mbufs;
 
@@ -95,7 +96,7 @@ static unsigned int write_file(struct output *output, unsigned int count)
 	unsigned int done = 0;
 
 	fill_mbufs();
-	CHECK(output_open(output, path, 0, header, PAGE));
+	CHECK(output_open(output, path, no_limits, header, PAGE));
 	while (done < count && output_write(output, mbufs + done * MBUF, MBUF))
 		done++;
 	return done;
@@ -206,7 +207,8 @@ static void a_limit_is_not_exceeded(void)
 		unsigned int each = limits[i].each;
 		struct output output;
 
-		CHECK(output_open(&output, folder, limits[i].most, header, PAGE));
+		CHECK(output_open(&output, folder, (struct output_limits) { limits[i].most, 0 },
+				  header, PAGE));
 		for (unsigned int n = 0; n < MBUFS; n++)
 			CHECK(output_write(&output, mbufs + n * MBUF, MBUF));
 		CHECK(output_close(&output));
@@ -217,6 +219,34 @@ static void a_limit_is_not_exceeded(void)
 		output_free(&output);
 		CHECK_EQUAL(sweep(), (MBUFS + each - 1) / each);
 	}
+}
+
+/*
+ * With a limit of 60 s a file gets no further MBUF (part of the ring) once it is so old. A file
+ * without an MBUF is kept, however old it is. The next file has the time anew.
+ */
+static void an_old_file_ends(void)
+{
+	struct output output;
+
+	plan(0, 0, 0);
+	fill_mbufs();
+	CHECK(output_open(&output, folder, (struct output_limits) { 0, 60 }, header, PAGE));
+	output.begun_ms -= 60000;
+	for (unsigned int n = 0; n < MBUFS; n++) {
+		if (n == 2)
+			output.begun_ms -= 30000;
+		if (n == 3)
+			output.begun_ms -= 30000;
+		CHECK(output_write(&output, mbufs + n * MBUF, MBUF));
+	}
+	CHECK(output_close(&output));
+	CHECK_EQUAL(output.count, 3);
+	has_mbufs(output.files[0].path, 0, 1);
+	has_mbufs(output.files[1].path, 1, 3);
+	has_mbufs(output.files[2].path, 3, MBUFS);
+	output_free(&output);
+	CHECK_EQUAL(sweep(), 3);
 }
 
 /* Writes by io_uring, which go on while the program does something else ----------------------- */
@@ -230,7 +260,7 @@ static unsigned int begin_file(struct output *output, unsigned int count)
 	unsigned int taken = 0;
 
 	fill_mbufs();
-	CHECK(output_open(output, path, 0, header, PAGE));
+	CHECK(output_open(output, path, no_limits, header, PAGE));
 	output_memory(output, mbufs, MBUFS * MBUF, 2);
 	while (taken < count && output_write(output, mbufs + taken * MBUF, MBUF))
 		taken++;
@@ -424,7 +454,8 @@ static void a_file_without_a_header_is_not_left(void)
 
 	plan(3, ENOSPC, 0);
 	fill_mbufs();
-	CHECK(output_open(&output, folder, PAGE + MBUF, header, PAGE));
+	CHECK(output_open(&output, folder, (struct output_limits) { PAGE + MBUF, 0 }, header,
+			  PAGE));
 	CHECK(output_write(&output, mbufs, MBUF));
 	CHECK(!output_write(&output, mbufs + MBUF, MBUF));
 	has_words(output.why, "No space left on device: the file's header cannot be written");
@@ -435,7 +466,7 @@ static void a_file_without_a_header_is_not_left(void)
 	output_free(&output);
 	CHECK_EQUAL(sweep(), 1);
 	plan(1, ENOSPC, 0);
-	CHECK(!output_open(&output, path, 0, header, PAGE));
+	CHECK(!output_open(&output, path, no_limits, header, PAGE));
 	output_discard(&output);
 	output_free(&output);
 	CHECK_EQUAL(sweep(), 0);
@@ -454,11 +485,11 @@ static void nothing_is_left_of_nothing(void)
 	plan(0, 0, 0);
 	fill_mbufs();
 	snprintf(made, sizeof(made), "%s/made/", folder);
-	CHECK(output_open(&output, made, 0, header, PAGE));
+	CHECK(output_open(&output, made, no_limits, header, PAGE));
 	output_discard(&output);
 	output_free(&output);
 	CHECK(stat(made, &there) < 0);
-	CHECK(output_open(&output, folder, 0, header, PAGE));
+	CHECK(output_open(&output, folder, no_limits, header, PAGE));
 	output_discard(&output);
 	output_free(&output);
 	CHECK(stat(folder, &there) == 0);
@@ -574,6 +605,7 @@ int main(int argc, char **argv)
 	a_full_disk_ends_a_file();
 	a_part_of_an_mbuf_is_cut_off();
 	a_limit_is_not_exceeded();
+	an_old_file_ends();
 	a_file_without_a_header_is_not_left();
 	nothing_is_left_of_nothing();
 	an_mbuf_is_written_before_it_is_released();
@@ -590,6 +622,7 @@ int main(int argc, char **argv)
 		what_is_not_written_is_not_released();
 	}
 	a_limit_is_not_exceeded();
+	an_old_file_ends();
 	nothing_is_left_of_nothing();
 	an_mbuf_is_written_before_it_is_released();
 	a_card_that_fails_at_the_end_loses_no_data();

@@ -135,7 +135,8 @@ static bool prepare(struct util *util, struct trial *trial)
 	memset(trial->header, 0, PAGE);
 	madvise(trial->ring, trial->ring_bytes, MADV_HUGEPAGE);
 	fill(trial);
-	if (!output_open(&trial->output, trial->path, 0, trial->header, PAGE))
+	if (!output_open(&trial->output, trial->path, (struct output_limits) { 0 },
+			 trial->header, PAGE))
 		return disk_failed(util, trial);
 	unlink(trial->path);
 	output_memory(&trial->output, trial->ring, trial->ring_bytes,

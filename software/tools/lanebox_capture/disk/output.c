@@ -313,8 +313,8 @@ static void reserve(struct output *output, uint64_t end)
 
 	if (!output->may_reserve || end <= from)
 		return;
-	if (output->most && from + step > output->most)
-		step = output->most > end ? output->most - from : end - from;
+	if (output->limits.bytes && from + step > output->limits.bytes)
+		step = output->limits.bytes > end ? output->limits.bytes - from : end - from;
 	output->may_reserve = fallocate(output->fd, 0, (off_t)from, (off_t)step) == 0;
 	output->reserved = from + step;
 }
@@ -362,6 +362,14 @@ unsigned int output_done(struct output *output)
 	return done;
 }
 
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 /* The files of a recording, one after the other ----------------------------------------------- */
 
 /*
@@ -397,21 +405,22 @@ static bool next_file(struct output *output)
 	if (!write_all(output, output->header, output->header_bytes))
 		return drop_file(output);
 	count(output, output->header_bytes);
+	output->begun_ms = now_ms();
 	output->async = output->direct && output->uring.rings;
 	output->offset = output->reserved = last(output)->bytes;
 	output->may_reserve = output->async;
 	return true;
 }
 
-bool output_open(struct output *output, const char *target, uint64_t most, void *header,
-		 size_t header_bytes)
+bool output_open(struct output *output, const char *target, struct output_limits limits,
+		 void *header, size_t header_bytes)
 {
 	time_t now = time(NULL);
 	struct stat there;
 	struct tm local;
 
 	*output = (struct output) {
-		.target = target, .most = most, .header = header, .header_bytes = header_bytes,
+		.target = target, .limits = limits, .header = header, .header_bytes = header_bytes,
 		.fd = -1, .batch = 1,
 	};
 	/*
@@ -425,9 +434,9 @@ bool output_open(struct output *output, const char *target, uint64_t most, void 
 			return failed(output, "%s: %s", target, strerror(errno));
 		output->folder = output->made = true;
 	}
-	if (most && !output->folder)
-		return failed(output, "%s: files of a limited size need a folder to be in: make "
-			      "it, or put a / behind its name", target);
+	if ((limits.bytes || limits.seconds > 0) && !output->folder)
+		return failed(output, "%s: files of a limited size or time need a folder to be "
+			      "in: make it, or put a / behind its name", target);
 	localtime_r(&now, &local);
 	strftime(output->stamp, sizeof(output->stamp), "%Y%m%d-%H%M%S", &local);
 	return next_file(output);
@@ -442,6 +451,18 @@ static uint64_t end_of(const struct output *output)
 	return output->async ? output->offset : last(output)->bytes;
 }
 
+/* True if an MBUF (part of the ring) of @bytes must go into a new file, by the limits of a file. */
+static bool is_full(const struct output *output, size_t bytes)
+{
+	const struct output_limits *limits = &output->limits;
+
+	if (end_of(output) <= output->header_bytes)
+		return false;
+	return (limits->bytes && end_of(output) + bytes > limits->bytes) ||
+	       (limits->seconds > 0 &&
+		(double)(now_ms() - output->begun_ms) >= 1000 * limits->seconds);
+}
+
 bool output_next(struct output *output)
 {
 	if (!output->ended && (!output_close(output) || !next_file(output)))
@@ -453,8 +474,7 @@ bool output_write(struct output *output, const void *mbuf, size_t bytes)
 {
 	if (output->ended)
 		return false;
-	if (output->most && end_of(output) > output->header_bytes &&
-	    end_of(output) + bytes > output->most && !output_next(output))
+	if (is_full(output, bytes) && !output_next(output))
 		return false;
 	/*
 	 * The array output->writes is full. Its entries become free in order, so wait until the

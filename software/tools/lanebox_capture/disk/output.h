@@ -37,6 +37,13 @@
 #define OUTPUT_BATCH	32u
 #define OUTPUT_DEPTH	(2 * OUTPUT_BATCH)
 
+/* When a new file begins in the folder. The file before it has at least one MBUF (part of the ring). */
+struct output_limits {
+	uint64_t	bytes;		/* largest size of a file; 0: no limit */
+	/* time of the host's clock after which no further MBUF goes into a file; 0: no limit */
+	double		seconds;
+};
+
 struct output_file {
 	char		*path;
 	/* number of bytes written to the file so far, with those of the header */
@@ -62,7 +69,8 @@ struct output {
 	bool			made;		/* true: output_open() has made the folder */
 	/* date and time of output_open(), with which the names of the files in a folder begin */
 	char			stamp[32];
-	uint64_t		most;		/* largest size of a file in bytes; 0: no limit */
+	struct output_limits	limits;
+	int64_t			begun_ms;	/* time in ms at which the open file was opened */
 	/* aligned page with the bytes with which each file begins */
 	void			*header;
 	size_t			header_bytes;
@@ -115,14 +123,13 @@ struct output {
 /*
  * Open the first file: @target, or a new file in it if @target is a folder or ends in a slash. A
  * @target that ends in a slash and does not exist becomes a folder. A regular file that exists is
- * refused. @target may also be a pipe or a device. With @most, which needs a folder, a new file
- * begins before a file would have more than @most bytes, unless it has no MBUF (part of the ring)
- * yet. Each file begins with @header, an aligned page of @header_bytes that must stay until
+ * refused. @target may also be a pipe or a device. @limits, which need a folder, say when a new
+ * file begins. Each file begins with @header, an aligned page of @header_bytes that must stay until
  * output_free(). Returns false after a failure, with the message in output->why. output_discard()
  * then deletes what was made.
  */
-bool output_open(struct output *output, const char *target, uint64_t most, void *header,
-		 size_t header_bytes);
+bool output_open(struct output *output, const char *target, struct output_limits limits,
+		 void *header, size_t header_bytes);
 
 /*
  * Register the @bytes at @memory with io_uring, if that is in use, so that the kernel looks up the

@@ -402,8 +402,11 @@ static const struct util_option options[] = {
 	  .to = &recording.config.page_bytes, .rule = SIZE_RULE,
 	  .help = "take huge pages of this size for the ring, 2M or 1G, and no others (the largest "
 		  "there are)" },
-	{ .name = "size", .value = "BYTES", .parse = option_size, .to = &recording.file_bytes,
+	{ .name = "size", .value = "BYTES", .parse = option_size, .to = &recording.limits.bytes,
 	  .rule = SIZE_RULE, .help = "begin a new file in the folder before one is larger" },
+	{ .name = "file-seconds", .value = "S", .parse = option_seconds,
+	  .to = &recording.limits.seconds, .rule = OPTION_SECONDS,
+	  .help = "begin a new file in the folder when one is S seconds old" },
 	{ .name = "seconds", .value = "S", .parse = option_seconds, .to = &recording.seconds,
 	  .rule = OPTION_SECONDS, .help = "end after S seconds of the host's clock" },
 	{ .name = "packets", .value = "N", .parse = option_number, .to = &recording.packets,

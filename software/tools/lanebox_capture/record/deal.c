@@ -79,8 +79,8 @@ static bool is_named_twice(char *const *targets, unsigned int n)
 	return false;
 }
 
-bool deal_open(struct deal *deal, char *const *targets, unsigned int count, uint64_t most,
-	       const void *header, size_t header_bytes, char *why)
+bool deal_open(struct deal *deal, char *const *targets, unsigned int count,
+	       struct output_limits limits, const void *header, size_t header_bytes, char *why)
 {
 	memset(deal, 0, sizeof(*deal));
 	pthread_mutex_init(&deal->lock, NULL);
@@ -102,7 +102,8 @@ bool deal_open(struct deal *deal, char *const *targets, unsigned int count, uint
 		}
 		memcpy(folder->header, header, header_bytes);
 		comment_header(folder->header, header_bytes, n, count);
-		if (!output_open(&folder->output, targets[n], most, folder->header, header_bytes)) {
+		if (!output_open(&folder->output, targets[n], limits, folder->header,
+				 header_bytes)) {
 			snprintf(why, OUTPUT_WHY, "%s", folder->output.why);
 			return false;
 		}

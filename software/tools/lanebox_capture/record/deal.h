@@ -109,13 +109,13 @@ struct deal {
 
 /*
  * Open a file in each of the @count folders @targets (DEAL_MOST at most) as output_open() does.
- * @most is the largest size of a file in bytes; 0: no limit. Each folder's files begin with a copy
+ * @limits say when a new file begins in a folder. Each folder's files begin with a copy
  * of @header, of @header_bytes, to which the comment of deal_comment.h is added. Returns false with
  * a message in @why, which has OUTPUT_WHY bytes, if a folder is named twice, a file cannot be made,
  * or there is no memory. deal_discard() then deletes the files that were made.
  */
-bool deal_open(struct deal *deal, char *const *targets, unsigned int count, uint64_t most,
-	       const void *header, size_t header_bytes, char *why);
+bool deal_open(struct deal *deal, char *const *targets, unsigned int count,
+	       struct output_limits limits, const void *header, size_t header_bytes, char *why);
 
 /*
  * Start a thread for each folder. The MBUFs (parts of the ring) are in the @bytes at @ring, and

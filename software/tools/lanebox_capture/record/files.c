@@ -31,10 +31,9 @@ bool files_open(struct util *util, struct recording *recording, size_t header_by
 
 	return noted(util, recording, recording->folders ?
 		     deal_open(&recording->deal, recording->folders, recording->folder_count,
-			       recording->file_bytes, recording->header, header_bytes,
-			       output->why) :
-		     output_open(output, recording->target, recording->file_bytes,
-				 recording->header, header_bytes));
+			       recording->limits, recording->header, header_bytes, output->why) :
+		     output_open(output, recording->target, recording->limits, recording->header,
+				 header_bytes));
 }
 
 bool files_take_ring(struct util *util, struct recording *recording)

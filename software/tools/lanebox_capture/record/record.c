@@ -339,9 +339,9 @@ static bool prepare(struct util *util, struct recording *recording)
 		return false;
 	}
 	litepcie_capture_header(recording->capture, recording->header, page);
-	if (recording->file_bytes && recording->file_bytes < least) {
+	if (recording->limits.bytes && recording->limits.bytes < least) {
 		util_fail(util, "--size %llu: it must be %llu or more, so that a file has an MBUF "
-			  "behind its header", (unsigned long long)recording->file_bytes,
+			  "behind its header", (unsigned long long)recording->limits.bytes,
 			  (unsigned long long)least);
 		return false;
 	}

@@ -38,8 +38,7 @@ struct recording {
 	bool				generates;
 	/* pcapng files that the card plays as frames during the recording; NULL: none */
 	struct play			*play;
-	/* largest size of a file in bytes; 0: no limit */
-	uint64_t			file_bytes;
+	struct output_limits		limits;		/* when a new file begins */
 	/*
 	 * Time in seconds of the host's clock after which the recording ends; 0: no limit. Only the
 	 * limit of the first queue counts, and it ends the recordings of all queues.
