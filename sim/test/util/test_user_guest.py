@@ -4,6 +4,7 @@
 """liblitepcie's test programs in a guest: through VFIO without a kernel module of this project, and
 behind Lanebox's driver."""
 
+import json
 import re
 
 import pytest
@@ -14,8 +15,17 @@ from sim.board.process import BoardProcess
 from sim.endpoints import DEFAULT
 from sim.examples import AXI50
 from sim.guest import run
+from sim.rows.measure import Conditions
 from sim.test.board.board_builds import build_gateware
-from sim.test.util.user_guest import BIND, CARD, IOMMU, boot, interrupted, sentences, when
+from sim.test.util.user_guest import (
+    BIND,
+    CARD,
+    IOMMU,
+    boot,
+    interrupted,
+    sentences,
+    when,
+)
 
 pytestmark = [pytest.mark.guest, pytest.mark.soak]
 
@@ -66,6 +76,35 @@ def test_every_way_to_a_card_passes_the_same_suite(start_board, way):
         moved = 600 * 8192
         # On RQ the card also writes its records (reports of finished buffers) and status lines.
         assert moved <= int(report["bytes"]) <= (1.01 if direction == "c2h" else 1) * moved
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_capture_is_the_same_by_every_way(way):
+    """The library's capture calls do what they say, and lanebox-capture records all frames of the
+    card's generator, through VFIO and behind Lanebox's driver.
+    """
+    device, commands, choices = WAYS[way]
+    record = f"lanebox-capture record -d {device} --generate 300,5000,2000 --json /tmp/a.pcapng"
+    built = artefacts.build(DEFAULT, capture=True)
+    with BoardProcess(built.board, Conditions().board_options()) as board:
+        files = boot(
+            board,
+            [
+                *commands,
+                f"capture_calls {device} >/out/calls",
+                f"{record} >/out/record",
+                "lanebox-capture check --json /tmp/a.pcapng >/out/check",
+            ],
+            ("capture_calls",),
+            [(artefacts.capture_tool(built.headers, static=True), "bin/lanebox-capture")],
+            csr=built.headers.parent / "csr.json",
+            **choices,
+        ).files
+        assert board.stats()["unmapped"] == 0
+    assert files["calls"].decode().count("capture_calls: ") == 4
+    report, (found,) = json.loads(files["record"]), json.loads(files["check"])["files"]
+    assert report["packets"] == report["generated"] == 2000
+    assert (found["packets"], found["bytes"], found["rule"]) == (2000, 600000, None)
 
 
 def test_rings_through_vfio_lie_in_huge_pages(start_board):

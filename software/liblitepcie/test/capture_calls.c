@@ -218,7 +218,7 @@ static void it_can_be_started_again(struct litepcie *dev)
 
 	for (uint32_t round = 1; round <= 3; round++) {
 		struct litepcie_span span = { .struct_size = sizeof(span) };
-		uint32_t first = 1, count;
+		uint32_t first = 1, rest;
 
 		generate(capture, 1000, 300 * round);
 		/*
@@ -231,9 +231,10 @@ static void it_can_be_started_again(struct litepcie *dev)
 		CHECK_EQUAL(litepcie_record_word(span.data), LITEPCIE_PCAPNG_RECORD);
 		await_frames(capture, 300 * round);
 		CHECK_EQUAL(litepcie_capture_stop(capture), 0);
-		count = (uint32_t)span.bytes / RECORD + take(capture, -1, &first);
-		CHECK_EQUAL(count, 300 * round);
-		CHECK_EQUAL(first, span.bytes / RECORD);
+		rest = take(capture, -1, &first);
+		CHECK_EQUAL(span.bytes / RECORD + rest, 300 * round);
+		if (rest)
+			CHECK_EQUAL(first, span.bytes / RECORD);
 		CHECK_EQUAL(accounts(capture).delivered.frames, 300 * round);
 		CHECK_EQUAL(accounts(capture).delivered.bytes, 300 * round * SIZE);
 	}
