@@ -191,6 +191,23 @@ def test_what_others_copy_has_every_packet(name, program, recordings, tmp_path):
     assert [(ns, length) for ns, _, length, *_ in by_fields(copy)] == times
 
 
+def test_a_pipe_into_wireshark_shows_every_packet(recordings):
+    """Wireshark's capture from a pipe (`-i -`), into which the driver's node is read, shows each
+    packet with its time, port and length, in order.
+    """
+    file, packets = recordings["calm"]
+    fields = ("-e", "frame.time_epoch", "-e", "frame.interface_id", "-e", "frame.len")
+    shown = subprocess.run(
+        ["tshark", "-i", "-", "-n", "-T", "fields", *fields],
+        input=file.read_bytes(),
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    wanted = [f"{p.time // 10**9}.{p.time % 10**9:09}\t{p.port}\t{p.length}" for p in packets]
+    assert shown.stdout.decode().splitlines() == wanted
+
+
 def test_the_recordings_show_losses_flags_and_cut_packets(recordings):
     """The recordings have losses, flags, cut packets and all ports, so the other tests compare
     them.
