@@ -152,6 +152,10 @@ def c_header():
     lines += _of_numbers("BEAT_BYTES", "SHORT_READ_TAGS")
     lines += ["", "/* Nanoseconds of a tick of device time */", *_of_numbers("TICK_NS")]
     lines += ["", "/* Size of BAR0 in bytes */", *_of_numbers("BAR0_SIZE", form="{:#x}")]
+    lines += ["", "/* Largest Max_Payload_Size in bytes that the card advertises */"]
+    lines += _of_numbers("LARGEST_PAYLOAD")
+    lines += ["", "/* Magic word of a virtio device's register page: \"virt\" */"]
+    lines += _of_numbers("VIRTIO_MAGIC", form="{:#x}")
     lines += ["", "/* DMA records and status lines: bits of register control, offsets of fields */"]
     lines += _defines("RECORDS_CONTROL_", notices.CONTROL)
     lines += _defines("RECORDS_LOG2_", {

@@ -450,6 +450,12 @@
 /* Size of BAR0 in bytes */
 #define LITEPCIE_BAR0_SIZE                      0x20000
 
+/* Largest Max_Payload_Size in bytes that the card advertises */
+#define LITEPCIE_LARGEST_PAYLOAD                512
+
+/* Magic word of a virtio device's register page: "virt" */
+#define LITEPCIE_VIRTIO_MAGIC                   0x74726976
+
 /* DMA records and status lines: bits of register control, offsets of fields */
 #define LITEPCIE_RECORDS_CONTROL_C2H_RECORDS    1
 #define LITEPCIE_RECORDS_CONTROL_C2H_STATUS     2

@@ -14,7 +14,7 @@ namespace lanebox::virtio {
 
 namespace {
 
-constexpr uint32_t kMagic = 0x74726976, kVersion = 2, kVendor = 0x4c42;
+constexpr uint32_t kMagic = numbers::kVirtioMagic, kVersion = 2, kVendor = 0x4c42;
 constexpr uint32_t kQueueSize = numbers::kVirtioQueueSize;
 constexpr unsigned kQueues = 2;
 constexpr size_t kMostWaiting = 1024;  // answers

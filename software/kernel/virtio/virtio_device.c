@@ -22,9 +22,7 @@
 #include "uapi/litepcie_capability.h"
 #include "virtio_device.h"
 
-/* the text "virt" in the register of VIRTIO_MMIO_MAGIC_VALUE */
-#define MAGIC		0x74726976
-#define VERSION		2
+#define VERSION	2	/* of virtio-mmio, in the register of VIRTIO_MMIO_VERSION */
 
 static void __iomem *page_of(struct virtio_device *vdev)
 {
@@ -235,7 +233,7 @@ static int check_page(struct device *dev, void __iomem *page)
 	u32 version = readl(page + VIRTIO_MMIO_VERSION);
 	u32 type = readl(page + VIRTIO_MMIO_DEVICE_ID);
 
-	if (magic != MAGIC || version != VERSION || type - 1 > INT_MAX - 1) {
+	if (magic != LITEPCIE_VIRTIO_MAGIC || version != VERSION || type - 1 > INT_MAX - 1) {
 		dev_err(dev, "magic value %#010x, version %u, device %u: no virtio device of version %u\n",
 			magic, version, type, VERSION);
 		return -ENODEV;

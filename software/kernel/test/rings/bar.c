@@ -38,8 +38,8 @@ int bar(const char *flag)
 	struct litepcie_ioctl_reg reg = { .addr = 4 };
 	void *denied;
 
-	need(!ioctl(fd, LITEPCIE_IOCTL_BAR, &bar) && bar.size == 0x20000 && !bar.write_combining,
-	     "bar info");
+	need(!ioctl(fd, LITEPCIE_IOCTL_BAR, &bar) && bar.size == LITEPCIE_BAR0_SIZE &&
+	     !bar.write_combining, "bar info");
 	registers = map(bar.offset, bar.size);
 	need(registers[LITEPCIE_CAP_OFFSET / 4] == LITEPCIE_CAP_MAGIC, "magic");
 	registers[1] = 0x5ca1ab1e;

@@ -45,7 +45,7 @@ void need(bool holds, const char *what)
 void power_on(void)
 {
 	static const struct made_device fresh = {
-		.magic = 0x74726976, .version = 2, .most = SIZE,
+		.magic = LITEPCIE_VIRTIO_MAGIC, .version = 2, .most = SIZE,
 		.offered = BIT_ULL(VIRTIO_F_VERSION_1) | BIT_ULL(VIRTIO_F_ACCESS_PLATFORM) |
 			   BIT_ULL(38) | BIT_ULL(40) | BIT_ULL(5),
 	};

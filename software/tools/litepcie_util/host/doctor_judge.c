@@ -14,18 +14,18 @@
 #include <string.h>
 
 #include "doctor.h"
+#include "litepcie_capability.h"
 
 #define QEMU_VENDOR	0x1b36u	/* PCI vendor number of Red Hat, as QEMU's emulated bridges have */
 /*
  * PCIe generation and number of lanes that a card is assumed to support if its config space cannot
- * be read, and the largest MPS in bytes that a card supports.
+ * be read.
  */
 #define CARD_GEN	3u
 #define CARD_LANES	8u
-#define CARD_MPS	512u
 /*
  * If the MPS in use is below this number of bytes, the finding about it has the weight
- * DOCTOR_BINDS. From this number up to below CARD_MPS the weight is DOCTOR_NOTE.
+ * DOCTOR_BINDS. From this number up to below LITEPCIE_LARGEST_PAYLOAD it has DOCTOR_NOTE.
  */
 #define USUAL_MPS	256u
 /*
@@ -176,9 +176,9 @@ static void judge_payload(struct doctor *doctor)
 	struct doctor_finding *finding;
 	unsigned int mps = larger.mps;
 
-	if (mps >= CARD_MPS)
+	if (mps >= LITEPCIE_LARGEST_PAYLOAD)
 		return;
-	larger.mps = mps < USUAL_MPS ? USUAL_MPS : CARD_MPS;
+	larger.mps = mps < USUAL_MPS ? USUAL_MPS : LITEPCIE_LARGEST_PAYLOAD;
 	finding = add(doctor, mps < USUAL_MPS ? DOCTOR_BINDS : DOCTOR_NOTE, "mps",
 		      "the maximum payload (MPS) is %u bytes: c2h gets at most %.2f GB/s, with %u "
 		      "bytes %.2f", mps, c2h_limit(&doctor->rates.link), larger.mps,
