@@ -213,6 +213,9 @@ int litepcie_pattern_set(struct litepcie_stream *stream, bool on);
 
 /* Memory and huge pages ------------------------------------------------------------------------ */
 
+/* Bytes of the huge pages that the kernel makes of small pages (transparent huge pages). */
+#define LITEPCIE_HUGE_BYTES	((size_t)2 << 20)
+
 /*
  * Returns the file descriptor of a new file in memory that has @size zero bytes. @flags are MFD_
  * flags. On failure it returns -1 and sets errno, without a sentence.

@@ -33,6 +33,12 @@
 #define CAPTURE_SNAPSHOT	(1u << LITEPCIE_CAPTURE_ACCOUNT_CONTROL_SNAPSHOT_OFFSET)
 
 /*
+ * Bytes of memory for status lines, a page: the page of a queue's line that a back end allocates,
+ * and the driver's page with the lines of all queues.
+ */
+#define CAPTURE_STATUS_BYTES	4096u
+
+/*
  * The status line of a capture queue: counts that the card writes to host memory. The ring's data
  * before @position consists of whole pcapng blocks.
  */

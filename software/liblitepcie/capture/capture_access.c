@@ -11,7 +11,6 @@
  */
 #include "capture.h"
 
-#define STATUS_BYTES	4096u		/* bytes of memory for a queue's status line: one page */
 #define GENERATE	(1u << LITEPCIE_CAPTURE_GENERATOR_CONTROL_RUN_OFFSET)
 
 /* Memory of the ring and of the status line ------------------------------------------------- */
@@ -28,7 +27,8 @@ static int get_memory(struct litepcie_capture *capture)
 	if (rc < 0)
 		return rc;
 	capture->ring = memory->base;
-	rc = dev->backend->memory(dev, kind + 1, NULL, STATUS_BYTES, &memory, &capture->line_iova);
+	rc = dev->backend->memory(dev, kind + 1, NULL, CAPTURE_STATUS_BYTES, &memory,
+				  &capture->line_iova);
 	if (rc == 0)
 		capture->line = memory->base;
 	return rc;

@@ -16,7 +16,6 @@
 
 #include "capture.h"
 
-#define SIZE_SHIFT	26	/* memfd_create()'s flags have log2(page size) from this bit on */
 #define PREFERRED	1	/* the mode MPOL_PREFERRED of mbind() */
 #define NODES		1024
 
@@ -64,8 +63,9 @@ unsigned int litepcie_pages_flags(uint64_t page_bytes)
 {
 	if (!page_bytes)
 		return 0;
+	/* memfd_create() has log2(page size) in the same bits of its flags as mmap(). */
 	return MFD_HUGETLB |
-	       (page_bytes == LITEPCIE_CAPTURE_PAGES_1G ? 30u : 21u) << SIZE_SHIFT;
+	       (page_bytes == LITEPCIE_CAPTURE_PAGES_1G ? 30u : 21u) << MAP_HUGE_SHIFT;
 }
 
 int litepcie_node_in(const char *folder)

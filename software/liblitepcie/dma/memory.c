@@ -18,7 +18,6 @@
 
 #include "helpers.h"
 
-#define HUGE_BYTES	((size_t)2 << 20)
 #ifndef MADV_COLLAPSE
 /* older system headers do not define the madvise() flag MADV_COLLAPSE */
 #define MADV_COLLAPSE	25
@@ -47,15 +46,15 @@ int litepcie_memory_file(size_t size, unsigned int flags)
  */
 void *litepcie_memory_reserve(size_t size, int protection)
 {
-	uint8_t *all = mmap(NULL, size + HUGE_BYTES, protection,
+	uint8_t *all = mmap(NULL, size + LITEPCIE_HUGE_BYTES, protection,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	size_t before = -(uintptr_t)all % HUGE_BYTES;
+	size_t before = -(uintptr_t)all % LITEPCIE_HUGE_BYTES;
 
 	if (all == MAP_FAILED)
 		return MAP_FAILED;
 	if (before)
 		munmap(all, before);
-	munmap(all + before + size, HUGE_BYTES - before);
+	munmap(all + before + size, LITEPCIE_HUGE_BYTES - before);
 	return all + before;
 }
 

@@ -27,8 +27,6 @@
 #include "litepcie_capability.h"
 #include "litepcie_capture_node.h"
 
-#define STATUS_BYTES	4096u
-
 struct kernel_capture {
 	int				fd;
 	/*
@@ -119,7 +117,7 @@ static void close_capture(struct litepcie_capture *capture)
 	if (port->fd >= 0)
 		close(port->fd);
 	if (port->page)
-		munmap((void *)port->page, STATUS_BYTES);
+		munmap((void *)port->page, CAPTURE_STATUS_BYTES);
 	litepcie_memory_drop(port->ring);
 	free(port);
 }
@@ -195,7 +193,8 @@ static int take_ring(struct litepcie_capture *capture)
 
 static int map_status(struct litepcie_capture *capture)
 {
-	void *page = mmap(NULL, STATUS_BYTES, PROT_READ, MAP_SHARED, port_of(capture)->fd, 0);
+	void *page = mmap(NULL, CAPTURE_STATUS_BYTES, PROT_READ, MAP_SHARED,
+			  port_of(capture)->fd, 0);
 
 	if (page == MAP_FAILED)
 		return litepcie_fail_errno(errno, "%s: the capture's status cannot be mapped",

@@ -17,9 +17,6 @@
 #include "kernel.h"
 #include "litepcie_capture.h"
 
-#define SIZE_SHIFT	26	/* mmap()'s flags have log2(page size) from this bit on */
-#define HUGE_BYTES	(UINT64_C(2) << 20)
-
 /*
  * Size and mmap() flags of each kind of pages. For the kind without flags the kernel is asked by
  * madvise() to make huge pages.
@@ -28,9 +25,9 @@ static const struct {
 	uint64_t	bytes;
 	int		flags;
 } kinds[KERNEL_PAGES] = {
-	{ LITEPCIE_CAPTURE_PAGES_1G, MAP_HUGETLB | 30 << SIZE_SHIFT },
-	{ LITEPCIE_CAPTURE_PAGES_2M, MAP_HUGETLB | 21 << SIZE_SHIFT },
-	{ HUGE_BYTES, 0 },
+	{ LITEPCIE_CAPTURE_PAGES_1G, MAP_HUGETLB | 30 << MAP_HUGE_SHIFT },
+	{ LITEPCIE_CAPTURE_PAGES_2M, MAP_HUGETLB | 21 << MAP_HUGE_SHIFT },
+	{ LITEPCIE_HUGE_BYTES, 0 },
 };
 
 static void *map(unsigned int kind, size_t size)
@@ -48,7 +45,7 @@ struct litepcie_memory *kernel_pages_get(struct litepcie *dev, unsigned int kind
 	void *base;
 
 	/* A page of 1 GiB is only taken if the ring has at least 1 GiB. */
-	if (page > HUGE_BYTES && bytes < page)
+	if (page > LITEPCIE_HUGE_BYTES && bytes < page)
 		return NULL;
 	base = map(kind, size);
 	if (base == MAP_FAILED)

@@ -15,8 +15,6 @@
 #include "capture/capture_pages.h"
 #include "vfio.h"
 
-#define HUGE_PAGE	(2u << 20)
-
 static size_t round_up(size_t size, size_t unit)
 {
 	return (size + unit - 1) & ~(unit - 1);
@@ -97,7 +95,7 @@ static void *get_pages(struct litepcie *dev, unsigned int kind, size_t *size, in
 		return get_huge(size, fd, asked, node);
 	/* only rings get huge pages: the card's records and status lines are too small for one */
 	if (kind < LITEPCIE_MEMORY_NOTICES || kind % 2 == LITEPCIE_MEMORY_CAPTURE % 2)
-		memory = get_huge(size, fd, HUGE_PAGE, node);
+		memory = get_huge(size, fd, LITEPCIE_HUGE_BYTES, node);
 	return memory != MAP_FAILED ? memory : get_small(*size, fd, node);
 }
 

@@ -33,8 +33,6 @@ static int made_up_open(const char *path);
 static void *made_up_mmap(void *place, size_t size, int rights, int flags, int fd, off_t offset);
 
 #include "../../kernel/pages.c"
-#undef HUGE_BYTES
-#undef SIZE_SHIFT
 #include "../../kernel/capture.c"
 
 #undef open
@@ -379,7 +377,7 @@ static void settings_go_to_the_driver(void)
 int main(void)
 {
 	kernel.minor = 7;
-	driver.status = litepcie_memory_file(STATUS_BYTES, 0);
+	driver.status = litepcie_memory_file(CAPTURE_STATUS_BYTES, 0);
 	a_close_gives_ring_and_page_back();
 	the_largest_pages_come_first();
 	a_small_ring_takes_a_whole_page();

@@ -148,11 +148,13 @@ static void a_lack_of_memory_says_for_what(void)
  */
 static void reserved_memory_begins_with_a_huge_page(void)
 {
-	static const size_t offsets[] = { 0, 4096, HUGE_BYTES / 2, HUGE_BYTES - 4096 };
-	uint8_t *page = (uint8_t *)((uintptr_t)8 * HUGE_BYTES);
+	static const size_t offsets[] = {
+		0, 4096, LITEPCIE_HUGE_BYTES / 2, LITEPCIE_HUGE_BYTES - 4096,
+	};
+	uint8_t *page = (uint8_t *)((uintptr_t)8 * LITEPCIE_HUGE_BYTES);
 
 	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
-		uint8_t *expected = page + (offsets[i] ? HUGE_BYTES : 0), *end;
+		uint8_t *expected = page + (offsets[i] ? LITEPCIE_HUGE_BYTES : 0), *end;
 
 		memset(&reserve, 0, sizeof(reserve));
 		reserve.memory = page + offsets[i];
