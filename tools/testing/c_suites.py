@@ -57,12 +57,8 @@ HELD: Table = {
         "One program makes up a card for all sources of a device or of a file.",
         {
             "test_the_driver_keeps_its_promises_to_a_made_up_card": (
-                "kernel/capture/capture_calls kernel/capture/capture_news "
-                "kernel/capture/capture_node kernel/capture/capture_owner "
-                "kernel/capture/capture_read kernel/capture/capture_registers "
-                "kernel/capture/capture_sort kernel/dma/owner kernel/file/stream "
-                "kernel/file/transfer kernel/virtio/virtio kernel/virtio/virtio_device "
-                "kernel/virtio/virtio_queues"
+                "kernel/dma/owner kernel/file/stream kernel/file/transfer "
+                "kernel/virtio/virtio kernel/virtio/virtio_device kernel/virtio/virtio_queues"
             ),
         },
     ),

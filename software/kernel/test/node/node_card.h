@@ -91,7 +91,15 @@ __poll_t node_poll(struct file *filp, struct poll_table_struct *table);
 int node_mmap(struct file *filp, unsigned long flags, unsigned long bytes);
 void node_close(struct file *filp);
 
-/* The tests that node_read.c and node_leave.c define */
+/* The tests that the files whose names begin with capture_ define */
+void test_a_queue_has_one_file(void);
+void test_arguments_are_checked(void);
+void test_a_cause_of_another_block_is_refused(void);
+void test_each_register_is_that_of_its_queue(void);
+void test_wake_tells_once(void);
+void test_poll_hears_of_a_queue_chosen_later(void);
+void test_accounts_are_those_of_the_queue(void);
+void test_the_generator_belongs_to_queue_0(void);
 void test_reading(void);
 void test_reading_ends_with_an_error(void);
 void test_reading_ends_with_the_card(void);
@@ -104,11 +112,15 @@ void test_a_lost_card(void);
 void test_a_stuck_card(void);
 
 /*
- * Helper functions of node_tests.c. file_of() opens the node and chooses a queue. queue_of()
- * returns the driver's structure of queue @n. choose() makes the call QUEUE, and each of the others
- * the ioctl() call of its name, with usual arguments.
+ * Helper functions and memory of node_tests.c. file_of() opens the node and chooses a queue, and
+ * number_of() returns the number of a file's queue. queue_of() returns the driver's structure of
+ * queue @n. choose() makes the call QUEUE, and each of the others the ioctl() call of its name,
+ * with usual arguments. ring() gives a queue its own one of `rings`.
  */
+extern u8 rings[LITEPCIE_CAPTURE_QUEUES][BYTES];
 struct file *file_of(unsigned int queue);
+unsigned int number_of(struct file *filp);
+struct litepcie_capture_info info(struct file *filp, u32 ask);
 long choose(struct file *filp, unsigned int queue);
 long ring(struct file *filp, u32 mbuf);
 long start(struct file *filp, u32 flags);

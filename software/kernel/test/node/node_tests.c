@@ -4,10 +4,9 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Tests those files of the driver that implement the capture's device node, on the card with four
- * queues that node_card.c makes up. The tests show that a queue belongs to one file, that each
- * register of a queue is written for that queue, that rules and spread (the table of queues) are
- * written to the card at a start, and that waiting threads are woken once. node_leave.c has the
- * tests in which files are closed or the card is removed, and node_read.c those of read().
+ * queues that node_card.c makes up. This file has the calls of a program, the tests of runs, and
+ * the list of all tests. The other tests are in files with the names of the driver's own, such as
+ * capture_owner.c.
  *
  * With the arguments `random SEED COUNT STEPS` the program runs COUNT random sequences instead, see
  * node_random.c.
@@ -17,7 +16,7 @@
 #include "node_card.h"
 #include "sequences.h"
 
-static u8 rings[LITEPCIE_CAPTURE_QUEUES][BYTES] __attribute__((aligned(4096)));
+u8 rings[LITEPCIE_CAPTURE_QUEUES][BYTES] __attribute__((aligned(4096)));
 
 /* Functions that make the calls of a program -------------------------------------------------- */
 
@@ -41,7 +40,7 @@ struct file *file_of(unsigned int queue)
 	return filp;
 }
 
-static unsigned int number_of(struct file *filp)
+unsigned int number_of(struct file *filp)
 {
 	return ((struct litepcie_capture_file *)filp->private_data)->queue->number;
 }
@@ -103,7 +102,7 @@ long sort(struct file *filp)
 	return node_call(filp, LITEPCIE_IOCTL_CAPTURE_SORT, &wanted);
 }
 
-static struct litepcie_capture_info info(struct file *filp, u32 ask)
+struct litepcie_capture_info info(struct file *filp, u32 ask)
 {
 	static struct litepcie_capture_info found;
 
@@ -112,120 +111,7 @@ static struct litepcie_capture_info info(struct file *filp, u32 ask)
 	return found;
 }
 
-/* Tests of the owners of queues --------------------------------------------------------------- */
-
-static void test_a_queue_has_one_file(void)
-{
-	struct file *owner = file_of(2), *other = file_of(2), *first = node_open();
-
-	need(choose(owner, QUEUES) == -EINVAL, "a queue is chosen that the card does not have");
-	need(start(owner, 0) == -EINVAL && limit(owner, 1) == -EINVAL && sort(first) == -EINVAL,
-	     "a file without a ring is let start, limit or sort");
-	need(!ring(owner, MBUF) && queue_of(2)->owner == owner->private_data,
-	     "the file does not get its queue");
-	need(ring(other, MBUF) == -EBUSY, "a second file of the same queue is let in");
-	need(start(other, 0) == -EBUSY && stop(other, NULL) == -EBUSY, "another file starts it");
-	need(limit(other, 1) == -EBUSY && wake(other, 1, -1) == -EBUSY, "another file moves it");
-	need(node_read(other, rings[0], 1, false) == -EBUSY, "another file reads it");
-	need(choose(owner, 1) == -EBUSY && number_of(owner) == 2, "the owner changes its queue");
-	need(sort(owner) == -EINVAL, "a file of another queue than 0 sorts");
-	need(ring(first, 2 * MBUF) == -EINVAL, "rings of one card have MBUFs of two sizes");
-	need(!ring(first, MBUF), "queue 0 is not free");
-	need(info(other, 0).queue == 2 && info(other, 0).queues == QUEUES, "INFO of another file");
-	node_close(owner);
-	need(!ring(other, MBUF), "the queue is not free when its file is closed");
-	node_close(other);
-	node_close(first);
-}
-
-static void test_arguments_are_checked(void)
-{
-	struct litepcie_capture_choice choice = { .reserved = { 0, 0, 1 } };
-	struct litepcie_capture_limit to = { .reserved = 1 };
-	struct litepcie_capture_sort wanted = { .flags = LITEPCIE_CAPTURE_SORT_ON, .rules = 16 };
-	struct file *first = file_of(0);
-
-	need(node_call(first, LITEPCIE_IOCTL_CAPTURE_QUEUE, &choice) == -EINVAL, "QUEUE");
-	need(node_call(first, LITEPCIE_IOCTL_CAPTURE_LIMIT, &to) == -EINVAL, "LIMIT");
-	need(node_call(first, LITEPCIE_IOCTL_CAPTURE_LIMIT, NULL) == -EFAULT, "a bad pointer");
-	need(node_call(first, _IOW('S', 79, int), &to) == -ENOTTY, "a number that is unknown");
-	need(node_call(first, _IOW('S', 79, int), NULL) == -ENOTTY, "its argument is copied");
-	need(node_call(first, _IOC(_IOC_WRITE, 'S', 79, 8192), NULL) == -ENOTTY, "memory for it");
-	need(!ring(first, MBUF), "RING");
-	wanted.spread[127] = QUEUES;
-	need(node_call(first, LITEPCIE_IOCTL_CAPTURE_SORT, &wanted) == -EINVAL, "a spread's queue");
-	wanted.spread[127] = 0;
-	wanted.rule[15][LITEPCIE_CAPTURE_RULE_ACTION] =
-		1u << LITEPCIE_CAPTURE_RULE_ACTION_HAS_QUEUE |
-		QUEUES << LITEPCIE_CAPTURE_RULE_ACTION_QUEUE;
-	need(node_call(first, LITEPCIE_IOCTL_CAPTURE_SORT, &wanted) == -EINVAL, "a rule's queue");
-	wanted.rule[15][LITEPCIE_CAPTURE_RULE_ACTION] = 0;
-	wanted.rules = 17;
-	need(node_call(first, LITEPCIE_IOCTL_CAPTURE_SORT, &wanted) == -EINVAL, "17 rules");
-	need(node_mmap(first, VM_SHARED, PAGE_SIZE) == 0, "the status page cannot be mapped");
-	need(node_mmap(first, VM_SHARED | VM_WRITE, PAGE_SIZE) == -EPERM, "it can be written to");
-	need(node_mmap(first, VM_SHARED, 2 * PAGE_SIZE) == -EINVAL, "more than it can be mapped");
-	node_close(first);
-}
-
-/*
- * The driver does not use a capture block whose interrupt cause is also that of a DMA direction or
- * of a virtio device: a stop of the capture would disable the other's interrupt, too.
- */
-static void test_a_cause_of_another_block_is_refused(void)
-{
-	struct litepcie other = { .pdev = card.pdev, .bar0 = card.bar0 };
-
-	other.cause[CAUSE] = &other;
-	need(!litepcie_capture_probe(&other) && !other.capture, "a channel's cause is taken");
-	need(strstr(said, "interrupt cause 5 is also that of another block"), "no sentence");
-	other.cause[CAUSE] = NULL;
-	other.virtio_causes = BIT(CAUSE);
-	need(!litepcie_capture_probe(&other) && !other.capture, "a virtio device's cause is taken");
-}
-
 /* Tests of runs of the capture ---------------------------------------------------------------- */
-
-static void test_each_register_is_that_of_its_queue(void)
-{
-	struct file *files[QUEUES];
-
-	for (unsigned int n = 0; n < QUEUES; n++) {
-		files[n] = file_of(n);
-		contiguous = n ? MBUF : 4 * MBUF;
-		need(!ring(files[n], MBUF), "RING");
-	}
-	need(!sort(files[0]), "SORT");
-	for (unsigned int n = QUEUES; n--;)
-		need(!start(files[n], 0), "START");
-	need(made.sort == (3 | 2 << LITEPCIE_CAPTURE_QUEUES_RULES_PLACE), "the card does not sort");
-	for (u32 n = 0; n < 2 * LITEPCIE_RULE_WORDS; n++)
-		need(made.rule[n] == n + 1, "a word of a rule is at another place");
-	need(made.wait == 9 && made.mbuf_log2 == 12 && made.enabled, "the card's settings");
-	for (unsigned int n = 0; n < QUEUES; n++) {
-		need(made.queue[n].limit == BYTES, "START does not give the queue its limit");
-		for (unsigned int i = 0; i <= n; i++)
-			frame(n, 64);
-	}
-	for (unsigned int n = 0; n < QUEUES; n++) {
-		u64 position = 64 * (n + 1);
-
-		need(litepcie_capture_position(queue_of(n)) == position, "a status line");
-		need(rings[n][position - 1] == n + 1 && !rings[n][position],
-		     "another ring's frame");
-		need(!limit(files[n], BYTES + position), "LIMIT");
-		need(made.queue[n].limit == BYTES + position, "another queue gets the limit");
-		need(queue_of(n)->status->limit == BYTES + position, "the status page's limit");
-		need(limit(files[n], BYTES + position + 1) == -EINVAL, "a limit beyond the ring");
-		need(!limit(files[n], 1) && made.queue[n].limit == BYTES + position, "it shrinks");
-		need(start(files[n], 0) == -EBUSY && ring(files[n], MBUF) == -EBUSY, "it runs");
-	}
-	need(sort(files[0]) == -EBUSY, "frames are sorted otherwise while the capture runs");
-	frame(0, 2 * MBUF);
-	need(rings[0][2 * MBUF] == 1 && !rings[0][2 * MBUF + 64], "the segments' addresses");
-	for (unsigned int n = 0; n < QUEUES; n++)
-		node_close(files[n]);
-}
 
 static void test_queues_of_a_run_have_the_same_flags(void)
 {
@@ -298,98 +184,6 @@ static void test_the_stop_of_a_queue_seals_it(void)
 	need(!stop(other, &position) && position == 2 * MBUF, "STOP leaves an MBUF open");
 	node_close(other);
 	node_close(first);
-}
-
-/* Tests of waits for a position --------------------------------------------------------------- */
-
-static void test_wake_tells_once(void)
-{
-	struct file *first = file_of(0), *other = file_of(1);
-
-	need(!ring(first, MBUF) && !ring(other, MBUF) && !sort(first), "the queues");
-	need(!wake(other, 100, 1) && events[1].signals == 1, "WAKE at rest does not wake at once");
-	need(!start(other, 0) && !wake(other, 100, 1), "WAKE before the run");
-	need(!start(first, 0) && !wake(first, 200, 0), "WAKE");
-	need(!node_poll(first, NULL) && !node_poll(other, NULL), "poll() says POLLIN too early");
-	frame(1, 64);
-	need(events[1].signals == 1, "an eventfd is signalled before its position has been passed");
-	frame(1, 64);
-	need(events[1].signals == 2 && !events[0].signals, "the eventfd, or another queue's");
-	need(node_poll(other, NULL) & EPOLLIN && !node_poll(first, NULL), "poll()");
-	frame(1, 64);
-	need(events[1].signals == 2, "one WAKE signals twice");
-	need(wake(other, 500, 7) == -EBADF && wake(other, 500, -2) == -EINVAL, "a bad eventfd");
-	need(!wake(other, 500, -1) && !events[1].references, "the eventfd is kept");
-	made.deaf = true;
-	frame(0, 256);
-	need(!events[0].signals, "the test's interrupt was not lost");
-	outside = true;
-	litepcie_capture_watch(&card.capture->watchdog.work);
-	outside = made.deaf = false;
-	need(events[0].signals == 1, "a lost interrupt is not made up for");
-	need(!wake(first, ~0ull, 0), "WAKE for the end of the run");
-	need(!stop(first, NULL) && events[0].signals == 2, "the end of the run signals no eventfd");
-	node_close(first);
-	node_close(other);
-	need(!events[0].references && !events[1].references, "an eventfd is kept by closed files");
-}
-
-static void test_poll_hears_of_a_queue_chosen_later(void)
-{
-	struct poll_table_struct table = { 0 }, own = { 0 };
-	struct file *filp = node_open(), *third = file_of(3);
-	unsigned int woken = 0;
-
-	need(node_poll(filp, &table) == (EPOLLIN | EPOLLRDNORM), "a free queue could be read");
-	need(!choose(filp, 2) && !ring(filp, MBUF) && !start(filp, 0), "the queue");
-	need(!wake(filp, 1, -1) && !node_poll(filp, &own), "WAKE");
-	need(own.count == 1 && own.wait[0] == &queue_of(2)->wait,
-	     "an owner waits for other queues");
-	for (unsigned int n = 0; n < table.count; n++)
-		woken -= table.wait[n]->woken;
-	need(!stop(filp, NULL), "STOP");
-	for (unsigned int n = 0; n < table.count; n++)
-		woken += table.wait[n]->woken;
-	need(woken, "an epoll from before QUEUE does not hear of the file's queue");
-	need(!ring(third, MBUF), "a file of another queue");
-	node_close(third);
-	node_close(filp);
-}
-
-/* Tests of the counts of frames --------------------------------------------------------------- */
-
-static void test_accounts_are_those_of_the_queue(void)
-{
-	static struct litepcie_capture_discards discards;
-	struct litepcie_capture_info found;
-	struct file *filp = file_of(3);
-
-	found = info(filp, LITEPCIE_CAPTURE_ASK_ACCOUNTS);
-	need(made.snapshot && found.port[2].lost_ring.frames == 4000 + 8 + 2, "INFO's accounts");
-	need(found.port[15].lost_staging.frames == 4000 + 60 + 3, "the last account");
-	need(found.most_segments == SEGMENTS && found.generated == 7, "INFO");
-	made.snapshot = false;
-	need(!node_call(filp, LITEPCIE_IOCTL_CAPTURE_DISCARDS, &discards), "DISCARDS");
-	for (u32 n = 0; n < ARRAY_SIZE(discards.account); n++)
-		need(discards.account[n].frames == n && discards.account[n].bytes == n + 100,
-		     "an account of discarded frames is another one's");
-	node_close(filp);
-}
-
-static void test_the_generator_belongs_to_queue_0(void)
-{
-	struct litepcie_capture_generate wanted = { .size = 64, .period = 1, .seed = 4 };
-	struct file *first = file_of(0), *other = file_of(1);
-
-	need(!ring(first, MBUF) && !ring(other, MBUF), "RING");
-	need(node_call(other, LITEPCIE_IOCTL_CAPTURE_GENERATE, &wanted) == -EINVAL, "another file");
-	need(!node_call(first, LITEPCIE_IOCTL_CAPTURE_GENERATE, &wanted), "GENERATE");
-	need(made.generator[0] && made.generator[1] == 64 && made.generator[4] == 4,
-	     "its settings");
-	node_close(other);
-	need(made.generator[0], "the end of another file stops the generator");
-	node_close(first);
-	need(!made.generator[0], "the generator goes on behind the end of its file");
 }
 
 /* The list of the tests ----------------------------------------------------------------------- */

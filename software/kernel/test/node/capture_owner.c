@@ -3,11 +3,35 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests of the program node in which a file is closed, or the card is reset, sleeps, vanishes or
- * does not stop. The ring of a file that was closed must stay mapped as long as the card may write
- * to the ring, and no longer.
+ * Tests the owners of queues, for the program node: a queue belongs to one file, until the file is
+ * closed, or the card is reset, sleeps, vanishes or does not stop. The ring of a file that was
+ * closed must stay mapped as long as the card may write to the ring, and no longer.
  */
 #include "node_card.h"
+
+void test_a_queue_has_one_file(void)
+{
+	struct file *owner = file_of(2), *other = file_of(2), *first = node_open();
+
+	need(choose(owner, QUEUES) == -EINVAL, "a queue is chosen that the card does not have");
+	need(start(owner, 0) == -EINVAL && limit(owner, 1) == -EINVAL && sort(first) == -EINVAL,
+	     "a file without a ring is let start, limit or sort");
+	need(!ring(owner, MBUF) && queue_of(2)->owner == owner->private_data,
+	     "the file does not get its queue");
+	need(ring(other, MBUF) == -EBUSY, "a second file of the same queue is let in");
+	need(start(other, 0) == -EBUSY && stop(other, NULL) == -EBUSY, "another file starts it");
+	need(limit(other, 1) == -EBUSY && wake(other, 1, -1) == -EBUSY, "another file moves it");
+	need(node_read(other, rings[0], 1, false) == -EBUSY, "another file reads it");
+	need(choose(owner, 1) == -EBUSY && number_of(owner) == 2, "the owner changes its queue");
+	need(sort(owner) == -EINVAL, "a file of another queue than 0 sorts");
+	need(ring(first, 2 * MBUF) == -EINVAL, "rings of one card have MBUFs of two sizes");
+	need(!ring(first, MBUF), "queue 0 is not free");
+	need(info(other, 0).queue == 2 && info(other, 0).queues == QUEUES, "INFO of another file");
+	node_close(owner);
+	need(!ring(other, MBUF), "the queue is not free when its file is closed");
+	node_close(other);
+	node_close(first);
+}
 
 /*
  * Begin a run of queues 0 and 1. Frames of port 0 go to queue 0, those of port 1 to queue 1. Each
