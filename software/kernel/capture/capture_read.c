@@ -50,7 +50,7 @@ static int begin(struct litepcie_capture_file *file)
 		return -ENOMEM;
 	err = litepcie_enter(capture->card);
 	if (err)
-		goto free;
+		goto free_header;
 	mutex_lock(&capture->mutex);
 	err = litepcie_capture_take_to_read(file);
 	if (!err)
@@ -59,7 +59,7 @@ static int begin(struct litepcie_capture_file *file)
 	litepcie_exit(capture->card);
 	if (!err)
 		return 0;
-free:
+free_header:
 	kfree(header);
 	return err;
 }

@@ -53,15 +53,15 @@ static struct sg_table *dmabuf_map(struct dma_buf_attachment *attachment,
 		return ERR_PTR(-ENOMEM);
 	err = make_table(table, attachment->dmabuf->priv, attachment->dev);
 	if (err)
-		goto free;
+		goto free_table;
 	err = dma_map_sgtable(attachment->dev, table, direction, 0);
 	if (err)
-		goto free_table;
+		goto free_entries;
 	return table;
 
-free_table:
+free_entries:
 	sg_free_table(table);
-free:
+free_table:
 	kfree(table);
 	return ERR_PTR(err);
 }

@@ -169,13 +169,18 @@ unmap:
 	return -ENOMEM;
 }
 
+/* Unmap the ring and free it.  @with_pages: false leaves its pages to the caller. */
+static void free_ring(struct litepcie_ring *ring, bool with_pages)
+{
+	litepcie_ring_unmap(ring);
+	if (with_pages)
+		free_pages_of(ring);
+	kfree(ring);
+}
+
 static void ring_release(struct kref *kref)
 {
-	struct litepcie_ring *ring = container_of(kref, struct litepcie_ring, kref);
-
-	litepcie_ring_unmap(ring);
-	free_pages_of(ring);
-	kfree(ring);
+	free_ring(container_of(kref, struct litepcie_ring, kref), true);
 }
 
 void litepcie_ring_get(struct litepcie_ring *ring)
@@ -263,7 +268,7 @@ static struct litepcie_ring *wrap_in_chunks(struct device *dev, enum dma_data_di
 	for (unsigned int i = 0; i < ring->chunks; i++)
 		ring->chunk[i].page = litepcie_memory_page(memory, (unsigned long)i << order);
 	if (litepcie_ring_map(ring, dev)) {
-		kfree(ring);
+		free_ring(ring, false);
 		return NULL;
 	}
 	ring->memory = memory;
@@ -301,8 +306,7 @@ struct litepcie_ring *litepcie_ring_wrap(struct device *dev, enum dma_data_direc
 	 */
 	if (ring->needs_sync) {
 		dev_dbg(dev, "the card does not reach all memory by itself: use the driver's own ring\n");
-		litepcie_ring_unmap(ring);
-		kfree(ring);
+		free_ring(ring, false);
 		return ERR_PTR(-EOPNOTSUPP);
 	}
 	return ring;

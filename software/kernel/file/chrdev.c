@@ -49,21 +49,21 @@ static int litepcie_open(struct inode *inode, struct file *filp)
 		return err;
 	file->index = (void *)get_zeroed_page(GFP_KERNEL_ACCOUNT);
 	if (!file->index)
-		goto free;
+		goto free_file;
 	file->chan = chan;
 	file->filp = filp;
 	file->ends[LITEPCIE_WAY_C2H].flush_us = READ_FLUSH_US;
 	filp->private_data = file;
 	err = litepcie_enter(chan->card);
 	if (err)
-		goto free;
+		goto free_file;
 	litepcie_exit(chan->card);
 	mutex_lock(&chan->card->files_lock);
 	list_add(&file->node, &chan->card->files);
 	mutex_unlock(&chan->card->files_lock);
 	return stream_open(inode, filp);
 
-free:
+free_file:
 	free_file(file);
 	return err;
 }
