@@ -17,6 +17,11 @@
 #define SIZE		8u	/* largest number of entries of a queue of the made-up card */
 #define OFFSET		0x4000u	/* offset in BAR0 of device 0's page; the next page is device 1's */
 #define CONFIG_BYTES	16u
+#define DATA		BIT_ULL(38)	/* the feature bit VIRTIO_F_NOTIFICATION_DATA */
+#define PACKED		BIT_ULL(VIRTIO_F_RING_PACKED)
+/* status of a device that its virtio driver uses */
+#define OK		(VIRTIO_CONFIG_S_ACKNOWLEDGE | VIRTIO_CONFIG_S_DRIVER | \
+			 VIRTIO_CONFIG_S_FEATURES_OK | VIRTIO_CONFIG_S_DRIVER_OK)
 
 struct made_queue {
 	u32	num, ready;
@@ -95,6 +100,39 @@ void add_buffer(struct virtqueue *vq, u16 head);
 void raise(unsigned int cause);
 void power_on(void);
 unsigned int requested(void);
+
+/*
+ * Bring up device @n alone: the capability table's entry for the other device is not valid. If the
+ * driver takes device @n, `vdev` points to it.
+ */
+struct made_device *bring_up(unsigned int n);
+/* Bring up device @n as bring_up() does, and check that the driver has taken the device. */
+struct made_device *drive(unsigned int n);
+
+/* The tests that the files whose names begin with virtio define */
+void _test(void);
+void test_the_device_gets_what_it_needs(void);
+void test_queues_without_a_name_are_left_out(void);
+void test_features_that_are_lacking_are_refused(void);
+void test_a_doorbell_tells_what_was_agreed(void);
+void test_what_is_no_virtio_device_is_refused(void);
+void test_queues_that_cannot_be_made_leave_nothing(void);
+void test_interrupts_reach_their_queues(void);
+void test_the_configuration_is_read_and_written_in_bytes(void);
+void test_a_reset_is_waited_for(void);
+void test_a_device_that_does_not_stop_costs_bus_mastering(void);
+void test_the_halt_stops_what_another_kernel_has_left(void);
+void test_a_queue_is_reset_alone(void);
+void test_a_queue_is_reset_only_if_that_was_agreed(void);
+void test_a_queue_that_does_not_stop_costs_bus_mastering(void);
+void test_a_queue_of_a_lost_card_is_reset(void);
+void test_a_sleep_makes_the_queues_anew(void);
+void test_a_card_that_vanishes_keeps_nobody_waiting(void);
+void test_a_wait_in_a_packed_queue_ends(void);
+void test_the_queues_of_a_console_are_split(void);
+void test_a_doorbell_of_a_card_that_is_gone_ends_the_wait(void);
+void test_a_shutdown_stops_the_device_before_the_buffers_come_back(void);
+void test_entries_that_are_not_sound_are_left_out(void);
 
 /*
  * Make a sequence of @steps random steps. @seed is the seed of the random numbers. The driver is

@@ -139,7 +139,7 @@ static void add_status(struct virtio_device *device, u8 bits)
 }
 
 /* Do what the kernel and a virtio driver do with a device from its reset to DRIVER_OK. */
-static int drive(struct virtio_device *device)
+static int start_driver(struct virtio_device *device)
 {
 	int err;
 
@@ -165,7 +165,7 @@ int register_virtio_device(struct virtio_device *device)
 {
 	vdev = device;
 	device->registered = true;
-	drive(device);
+	start_driver(device);
 	return 0;
 }
 
@@ -194,5 +194,5 @@ int virtio_device_freeze(struct virtio_device *device)
 
 int virtio_device_restore(struct virtio_device *device)
 {
-	return drive(device);
+	return start_driver(device);
 }
