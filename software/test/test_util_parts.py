@@ -29,10 +29,12 @@ def test_random_samples_and_data_are_judged_exactly(parts, name):
     run_program(parts / name, str(SHIFT + 1))
 
 
-@pytest.mark.parametrize("name", ["options", "progress"])
+@pytest.mark.parametrize("name", ["options", "help", "util", "progress"])
 def test_lines_from_and_to_the_terminal_are_as_the_manual_says(parts, name):
     """options.c stores the values of a command line, or refuses a wrong value with an error
-    message. progress.c prints the amount, the rate, and the time that is left if it is known.
+    message. help.c prints the options of a command. util.c parses sizes, and prints the reason of a
+    row that has no value. progress.c prints the amount, the rate, and the time that is left if it
+    is known.
     """
     run_program(parts / name)
 
@@ -52,12 +54,13 @@ def test_a_run_passes_each_buffer_on_once_and_gives_a_silent_card_up(parts):
     run_program(parts / "dma_run")
 
 
-def test_the_counters_are_read_when_window_and_interval_begin_and_end(parts):
+@pytest.mark.parametrize("name", ["dma_window", "dma_watch"])
+def test_the_counters_are_read_when_window_and_interval_begin_and_end(parts, name):
     """dma_window.c measures a long run without its start and its end, a run without a given end to
     its end, and a short run as a whole. dma_watch.c reports each interval of a run once, but not a
     last one that is shorter than a tenth of the others.
     """
-    run_program(parts / "dma_window")
+    run_program(parts / name)
 
 
 def test_the_best_of_a_few_runs_is_the_rate(parts):

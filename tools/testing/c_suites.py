@@ -214,17 +214,6 @@ HELD: Table = {
             "test_a_filter_finds_its_packets_and_no_others": "tools/lanebox_capture/find/filter",
         },
     ),
-    "software/test/test_util_parts.py": (
-        "A program has the name of one source, and tests sources that it needs besides.",
-        {
-            "test_lines_from_and_to_the_terminal_are_as_the_manual_says": (
-                "tools/litepcie_util/help tools/litepcie_util/util"
-            ),
-            "test_the_counters_are_read_when_window_and_interval_begin_and_end": (
-                "tools/litepcie_util/dma/dma_watch"
-            ),
-        },
-    ),
     "software/test/test_util_dma_test.py": (
         "`dma_test` runs them, and its output shows what they do.",
         {

@@ -5,66 +5,10 @@
  */
 
 /*
- * Test dma_window.c and dma_watch.c: at which moments of a run the card's counters are read, and
- * what is computed from two readings. The test has stand-ins for the library's functions.
+ * Test dma_window.c: at which moments of a run the card's counters are read, and what is computed
+ * from two readings.
  */
-#include "../litepcie_util/dma/dma_window.c"
-#include "../litepcie_util/dma/dma_watch.c"
-#include "check.h"
-
-#define RING	256u
-#define LONG	(4 * RING)
-
-static struct util util;
-static struct litepcie_stats stats;
-static bool has_records;
-/*
- * number of readings of the card's counters since begin(); in reading n each count that the test
- * uses is n times a constant
- */
-static unsigned int readings;
-static unsigned int told;
-static double told_from, told_to;
-
-int litepcie_counters(struct litepcie *dev, struct litepcie_counters *counters)
-{
-	(void)dev;
-	CHECK_EQUAL(counters->struct_size, sizeof(*counters));
-	readings++;
-	counters->time = 1000 * readings;
-	counters->rq.payload_bytes = 500000 * readings;
-	counters->rc.payload_bytes = 3000 * readings;
-	return 0;
-}
-
-int litepcie_stats(struct litepcie *dev, struct litepcie_stats *found)
-{
-	(void)dev;
-	*found = stats;
-	return 0;
-}
-
-bool util_has_block(struct litepcie *dev, unsigned int type)
-{
-	(void)dev;
-	CHECK_EQUAL(type, LITEPCIE_BLOCK_RECORDS);
-	return has_records;
-}
-
-static struct dma_run begin(bool h2c, bool c2h, uint64_t target)
-{
-	struct dma_run run = {
-		.util = &util, .buffer_count = RING, .data.size = 8192,
-		.h2c = { .active = h2c, .target = target },
-		.c2h = { .active = c2h, .target = target },
-	};
-
-	stats = (struct litepcie_stats) { 0 };
-	readings = told = 0;
-	CHECK_EQUAL(dma_window_begin(&run), 0);
-	CHECK_EQUAL(readings, 1);
-	return run;
-}
+#include "dma_counters.h"
 
 /*
  * Call dma_window_step() when the card has finished @h2c and @c2h buffers. Returns how often the
@@ -79,8 +23,6 @@ static unsigned int step(struct dma_run *run, uint64_t h2c, uint64_t c2h)
 	CHECK_EQUAL(dma_window_step(run), 0);
 	return readings - before;
 }
-
-/* Tests of the window -------------------------------------------------------------------------- */
 
 /*
  * The window, in which the rate of a long run is measured, must open when the slower direction has
@@ -179,71 +121,6 @@ static void records_and_lines_are_no_data(void)
 	}
 }
 
-/* Tests of the reports of a run ---------------------------------------------------------------- */
-
-static void tell_test(const struct dma_run *run, const struct dma_watch *watch)
-{
-	CHECK(run->watch == watch);
-	told++;
-	told_from = watch->from_s;
-	told_to = watch->to_s;
-	CHECK_EQUAL(dma_window_cycles(&watch->window), 1000);
-	CHECK(watch->window.open);
-}
-
-static struct dma_run watched(struct dma_watch *watch)
-{
-	struct dma_run run = begin(false, true, LONG);
-
-	*watch = (struct dma_watch) { .every_s = 2, .tell = tell_test };
-	run.watch = watch;
-	CHECK_EQUAL(dma_watch_begin(&run, 100), 0);
-	return run;
-}
-
-/* Each reported interval must begin where the one before has ended, also if a report comes late. */
-static void each_interval_is_told_once(void)
-{
-	struct dma_watch watch;
-	struct dma_run run = watched(&watch);
-
-	CHECK_EQUAL(dma_watch_step(&run, 101.9), 0);
-	CHECK_EQUAL(told, 0);
-	CHECK_EQUAL(dma_watch_step(&run, 102.5), 0);
-	CHECK(told == 1 && told_from == 0 && told_to == 2.5);
-	CHECK_EQUAL(dma_watch_step(&run, 104.25), 0);
-	CHECK_EQUAL(told, 1);
-	CHECK_EQUAL(dma_watch_step(&run, 104.5), 0);
-	CHECK(told == 2 && told_from == 2.5 && told_to == 4.5);
-	CHECK_EQUAL(readings, 4);
-}
-
-/*
- * The rest of a run must be reported as an interval, unless it is shorter than a tenth of every_s.
- * Without a struct dma_watch nothing is reported.
- */
-static void the_last_interval_may_be_short(void)
-{
-	struct dma_watch watch;
-	struct dma_run run = watched(&watch);
-
-	CHECK_EQUAL(dma_watch_end(&run, 100.25), 0);
-	CHECK(told == 1 && told_from == 0 && told_to == 0.25);
-	CHECK_EQUAL(dma_watch_end(&run, 109), 0);
-	CHECK_EQUAL(dma_watch_step(&run, 109), 0);
-	CHECK_EQUAL(told, 1);
-
-	run = watched(&watch);
-	CHECK_EQUAL(dma_watch_end(&run, 100.125), 0);
-	CHECK_EQUAL(told, 0);
-
-	run.watch = NULL;
-	CHECK_EQUAL(dma_watch_begin(&run, 0), 0);
-	CHECK_EQUAL(dma_watch_step(&run, 9), 0);
-	CHECK_EQUAL(dma_watch_end(&run, 9), 0);
-	CHECK_EQUAL(told, 0);
-}
-
 int main(void)
 {
 	a_long_run_is_measured_in_its_steady_state();
@@ -251,7 +128,5 @@ int main(void)
 	a_run_without_an_end_is_measured_to_its_end();
 	a_short_run_is_measured_as_a_whole();
 	records_and_lines_are_no_data();
-	each_interval_is_told_once();
-	the_last_interval_may_be_short();
 	return failed_checks != 0;
 }
