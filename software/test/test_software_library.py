@@ -222,7 +222,7 @@ def bar0(request, built, tmp_path_factory):
 
 
 def test_the_kernel_s_calls_are_made_as_its_drivers_answer_them(built, bar0):
-    """The C test driver/calls.c passes: the library makes the right system calls to a stand-in for
+    """The C test calls/calls.c passes: the library makes the right system calls to a stand-in for
     the kernel driver, for a user with CAP_SYS_RAWIO, which root has, and for a user without.
     """
     path, memory = bar0

@@ -20,7 +20,12 @@
 #include "litepcie_capability.h"
 #include "../run.h"
 
-/* Run the tests of calls_buffers.c or of calls_waits.c. Returns how many of their checks failed. */
+/*
+ * Run the tests of kernel_map_bars.c, kernel_ring.c, kernel_channel.c or kernel_wait.c. @memory is
+ * the offset of the card's memory in BAR0. Returns how many of their checks failed.
+ */
+int test_bars(uint32_t memory);
+int test_rings(void);
 int test_buffers(void);
 int test_waits(void);
 
