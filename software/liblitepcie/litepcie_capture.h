@@ -222,9 +222,12 @@ struct litepcie_capture_stats {
 	uint64_t	records;
 	uint64_t	lost;		/* frames lost, as ring or card had no room */
 	uint64_t	time_ns;	/* device time in ns at which the card wrote the line */
-	/* bytes that the program has given back; with `newest` overwritten bytes count, too */
+	/* bytes that the program has given back; with `newest` skipped bytes count, too */
 	uint64_t	released;
-	/* with `newest`: bytes that the card overwrote before litepcie_capture_next() gave them */
+	/*
+	 * with `newest`: bytes that litepcie_capture_next() has skipped and never gave, since the
+	 * card has overwritten them or may soon do so
+	 */
 	uint64_t	overwritten;
 	/* how often, since the start, the card was given a position up to which it may write */
 	uint64_t	limits;

@@ -131,8 +131,8 @@ struct litepcie_capture {
 	/* bytes since the start that litepcie_capture_next() has returned or has skipped */
 	uint64_t				given;
 	/*
-	 * bytes, of those that @given counts, that the program has released; with `newest` bytes
-	 * that the card has overwritten count as released, too
+	 * bytes, of those that @given counts, that the program has released; with `newest` skipped
+	 * bytes count as released, too
 	 */
 	uint64_t				released;
 	/*
@@ -146,7 +146,8 @@ struct litepcie_capture {
 	 */
 	uint64_t				limits;
 	/*
-	 * with `newest`: bytes that the card overwrote before litepcie_capture_next() returned them
+	 * with `newest`: bytes that litepcie_capture_next() has skipped and never returned, since
+	 * the card has overwritten them or may soon do so; a skip ends at the beginning of an MBUF
 	 */
 	uint64_t				overwritten;
 	/*

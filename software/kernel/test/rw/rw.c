@@ -73,7 +73,10 @@ static void write_part(unsigned int words)
 		buffer[n] = made.written;
 }
 
-/* Write up to @most buffers, and a part of another one that the card's count does not include. */
+/*
+ * Let the made-up card write a random number of c2h buffers to the ring, at most @most, and then a
+ * random part of the next buffer, which the card's count does not include.
+ */
 static void go_on(unsigned int most)
 {
 	for (unsigned int n = below(most + 1); n; n--) {

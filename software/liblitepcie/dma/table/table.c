@@ -66,7 +66,10 @@ int litepcie_table_export(const struct litepcie_stream *stream)
 
 /* Descriptors of buffers ---------------------------------------------------------------------- */
 
-/* Make the three register writes that hand the descriptor of one buffer to the card. */
+/*
+ * Add to a list of register writes, at @p, the three that hand the descriptor of one buffer to the
+ * card. Returns the new end of the list.
+ */
 static struct litepcie_post *describe(const struct litepcie_dma_registers *registers,
 				      uint64_t address, uint32_t value, struct litepcie_post *p)
 {

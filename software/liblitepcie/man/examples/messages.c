@@ -5,8 +5,9 @@
  */
 
 /*
- * Send packets of any length: each request comes back through the card's
- * loopback and is its own answer.
+ * Send each request as a packet of its own length, which is at most that of a
+ * buffer. The packet comes back through the card's loopback, so each request is
+ * its own answer.
  */
 #include <liblitepcie.h>
 #include <stdio.h>

@@ -33,8 +33,8 @@ static struct {
 	 */
 	uint64_t	released, submitted;
 	/*
-	 * number of the last buffer, of h2c or c2h, that the library has handed over with the
-	 * request for an interrupt
+	 * number of the last buffer that the library has handed over with the request for an
+	 * interrupt; one number for both directions: the later hand-over replaces the earlier
 	 */
 	uint64_t	asking;
 	uint64_t	received;
