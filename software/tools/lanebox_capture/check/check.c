@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
-
 /*
  * Returns a packet's time in ns. @units is the time in the packet's block. @resolution, the option
  * if_tsresol of the packet's interface, says what unit that time has. A time that does not fit into

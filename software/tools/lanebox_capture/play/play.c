@@ -174,9 +174,8 @@ int play_begin(struct util *util, struct play *play)
 	rc = litepcie_stream_open(play->dev, LITEPCIE_H2C, &options, &play->h2c);
 	if (rc == 0)
 		rc = litepcie_stream_start(play->h2c);
-	if (rc == 0 && pthread_create(&play->thread, NULL, run, play)) {
+	if (rc == 0 && pthread_create(&play->thread, NULL, run, play))
 		rc = -ENOMEM;
-	}
 	if (rc < 0) {
 		litepcie_stream_close(play->h2c);
 		litepcie_play_stop(play->dev);
