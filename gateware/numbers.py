@@ -235,8 +235,8 @@ BITSTREAM_CMD_DESYNC  = 13 # The command with which a bitstream ends.
 
 # Limits of software -------------------------------------------------------------------------------
 
-# What programs may ask of the driver and of the library. A name that ends in `_least` or `_most` is
-# the least or the most that a value may be. `python -m tools.numbers` writes them for C:
+# Limits of a program's requests to the driver and the library. A name that ends in `_least` or
+# `_most` is the least or the most that a value may be. `python -m tools.numbers` writes them for C:
 #     python -m tools.numbers > software/uapi/litepcie_limits.h
 LIMITS = {
     # Bytes of a buffer of a DMA ring, which is at least a page, too. The last two are the bytes and
@@ -259,7 +259,7 @@ LIMITS = {
     "capture_ring_most":    1 << 30,
     "capture_mbuf_least":   1 << 12,
     "capture_mbuf_most":    1 << 22,
-    # What the widths of the capture block's fields allow: bytes of a frame, ports that frames come
+    # Limits from the widths of the capture block's fields: bytes of a frame, ports that frames come
     # from, queues, rules, words of 32 bits in a rule, entries of the spread.
     "capture_frame_most":   (1 << CAPTURE_LENGTH_BITS) - 1,
     "capture_ports":        1 << CAPTURE_PORT_BITS,

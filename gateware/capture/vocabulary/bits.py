@@ -21,7 +21,7 @@ PLAYER_CONTROL    = {"run": 0, "keep_time": 1, "fixed_port": 2, "per_packet": 3,
     "port": 8}
 PLAYER_STATUS     = {"error": 0, "in_block": 8, "idle": 9}
 
-# What becomes of a frame, in the order of the accounts (Accounts.scala).
+# The fates of a frame, in the order of the accounts (Accounts.scala).
 FATES = ("delivered", "bad", "lost_ring", "lost_staging")
 # The number of the 32-bit word of a rule in which each part of the rule begins. Behind `facts` and
 # `kinds` is a word with the mask. Behind the words of an address are as many words with its mask.

@@ -195,7 +195,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   io.voids := cut || flight.broken
 
   val answer = Reg(RingReader.Answer())
-  val goal   = Reg(Task()) // What the runner reads next.
+  val goal   = Reg(Task()) // The runner's next read.
   when(io.answer.valid) {
     answer := io.answer.payload
     forPacked(when(goal === Task.descriptor) {
@@ -246,7 +246,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
       choose(features.eventIndex && byIndex, features.eventIndex),
       packed.map(_ ? PackedRing.lap(size) | U(0xffff, 16 bits))
     )
-  val puts = Reg(Put()) // What the runner writes next.
+  val puts = Reg(Put()) // The runner's next write.
   val length =
     choose(RingAccess.packedBytes(goal), RingAccess.bytes(goal))
 
@@ -505,7 +505,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
         }
         when(cut)(goto(leave)) elsewhen (chain.tiny)(violate(Violation.tiny)) otherwise goto(head)
       }
-      // What is compared with the used index is up to date in the next cycle.
+      // `slot` and `spent` are registers behind `used`: they are up to date in the next cycle.
       linger.whenIsActive(goto(head))
     }
     check.whenIsActive {

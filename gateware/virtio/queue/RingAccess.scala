@@ -9,8 +9,8 @@ import spinal.core._
 /** The reads and writes of the rings that QueueRunner itself makes. */
 object RingAccess {
 
-  /** What QueueRunner reads from host memory. The answer of `flush` only shows that earlier writes
-    * have arrived.
+  /** The reads of host memory that QueueRunner makes. The answer of `flush` only shows that earlier
+    * writes have arrived.
     */
   object Task extends SpinalEnum {
     val index, descriptor, eventIndex, flush = newElement()
@@ -27,8 +27,8 @@ object RingAccess {
   def packedBytes(task: Task.C): UInt =
     (task === Task.descriptor) ? U(16, 5 bits) | U(4, 5 bits)
 
-  /** What QueueRunner writes to the used ring: an element, the used index, or the index for
-    * notifications.
+  /** The writes that QueueRunner makes to the used ring: an element, the used index, or the index
+    * for notifications.
     */
   object Put extends SpinalEnum {
     val element, count, eventIndex = newElement()
