@@ -341,6 +341,10 @@ FLASH_OPCODE_ERASE_ALL_TOO    = 0xc7
 
 VIRTIO_MAGIC      = 0x74726976 # The register MagicValue of virtio-mmio: "virt".
 VIRTIO_VENDOR     = 0x584f424c # The register VendorID of Lanebox's virtio devices: "LBOX".
+# Offsets of the two registers of Lanebox in a device's page, where virtio-mmio has none: the last
+# violation, and the number of bytes or frames that were lost.
+VIRTIO_REASON     = 0xf00
+VIRTIO_DROPPED    = 0xf04
 VIRTIO_QUEUE_SIZE = 256 # The most entries of a queue.
 # The frame store of a virtio device has this many rows of 32 bytes.
 VIRTIO_STORE_ROWS = 512

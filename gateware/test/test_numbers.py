@@ -131,6 +131,8 @@ NAMES = {
     "BOOTSTS.fallback": ("fallback",),
     "VIRTIO_MAGIC": ("magic",),
     "VIRTIO_VENDOR": ("virtio vendor", "vendor id"),
+    "VIRTIO_REASON": ("reason",),
+    "VIRTIO_DROPPED": ("dropped",),
     "VIRTIO_QUEUE_SIZE": ("queue size",),
     "VIRTIO_STORE_ROWS": ("store rows",),
     "VIRTIO_NET_PAIRS": ("net pairs",),

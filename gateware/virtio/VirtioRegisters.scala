@@ -280,9 +280,8 @@ object VirtioRegisters {
   val ShmLength         = 0x0b0
   val ShmLengthTop      = 0x0b4
   val Config            = 0x100
-  // Registers of Lanebox, where virtio-mmio has none: the last violation, and bytes that were lost.
-  val Reason  = 0xf00
-  val Dropped = 0xf04
+  val Reason            = Numbers.VirtioReason
+  val Dropped           = Numbers.VirtioDropped
 
   // Bits of the device status (VirtIO 1.2, 2.1).
   val DriverOk   = 2

@@ -43,7 +43,7 @@ from sim.test.board.board_client import HIGH_MEMORY, wait_until
 # Offsets in the device's page (VirtIO 1.2, 4.2.2) that only tests need, and of the two registers of
 # Lanebox: the reason of NEEDS_RESET, and the number of bytes or frames that were lost.
 VERSION, DEVICE_ID, QUEUE_NUM_MAX, CONFIG = 0x04, 0x08, 0x34, 0x100
-REASON, DROPPED = 0xF00, 0xF04
+REASON, DROPPED = numbers.VIRTIO_REASON, numbers.VIRTIO_DROPPED
 
 NEEDS_RESET = 64
 NEXT = 1  # flag of a virtqueue's descriptor: another one follows
