@@ -93,8 +93,8 @@ case class FrameCopy(port: Int, flags: Int) extends Component {
 }
 
 object FrameCopy {
-  val StoreBeats  = 512
-  val StoreFrames = 32
+  val StoreBeats  = FrameSources.StoreBeats
+  val StoreFrames = FrameSources.StoreFrames
 
   /** The fields of a frame's head that the store keeps, and the frame's `error`. */
   case class Head() extends Bundle {

@@ -27,3 +27,12 @@ case class FrameSources(sources: Int) extends Component {
   for ((input, source) <- turns.io.inputs.zip(io.inputs)) input << source
   io.output << turns.io.output.m2sPipe()
 }
+
+object FrameSources {
+
+  /** Sizes of the store of a source that does not know its frames beforehand: FrameCopy and
+    * SlotFrames.
+    */
+  val StoreBeats  = 512
+  val StoreFrames = 32
+}

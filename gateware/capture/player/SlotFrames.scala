@@ -85,8 +85,8 @@ case class SlotFrames() extends Component {
 }
 
 object SlotFrames {
-  val StoreBeats  = 512
-  val StoreFrames = 32
+  val StoreBeats  = FrameSources.StoreBeats
+  val StoreFrames = FrameSources.StoreFrames
 
   /** The most beats of a packet that are kept: one less than the store has. */
   val MostBeats = StoreBeats - 1
