@@ -44,6 +44,16 @@ ADDRESS_WIDTH   = 64 # Width of an address in host memory, in the DMA's descript
 READ_TAGS       = 256
 SHORT_READ_TAGS = 32
 TAG_WIDTH       = (READ_TAGS - 1).bit_length()
+# Width of the number of a request's dwords. A request may have a whole page, but not more.
+DWORD_COUNT_WIDTH = (PAGE_BYTES//4).bit_length()
+# Width of a completion's field `byte count`: the bytes of a read that are still to come, a page at
+# the most.
+BYTE_COUNT_WIDTH  = PAGE_BYTES.bit_length()
+ID_WIDTH          = 16 # Width of a function's ID, which names the requester or the completer.
+CONTEXT_WIDTH     = 16 # Width of the number that a client gives to a read, and gets back with it.
+# Width of the sequence number of a request on RQ, which the hard block gives back when the request
+# has left for the link (PG213).
+SEQUENCE_WIDTH    = 6
 # Each client that reads host memory has a landing memory, in which completions wait until they can
 # be delivered in order. It has this many bytes.
 LANDING_SIZE    = 65536

@@ -7,7 +7,7 @@ package lanebox.completer
 import spinal.core._
 import spinal.lib._
 
-import lanebox.vocabulary.HardBlock
+import lanebox.vocabulary.{HardBlock, Numbers}
 import lanebox.vocabulary.targets.{CompletionStatus, TargetCompletion}
 
 /** Frames completions as TLPs on CC.
@@ -136,14 +136,14 @@ object CcFramer {
     val reserved0       = Bits(1 bits)
     val addressType     = Bits(2 bits)
     val reserved1       = Bits(6 bits)
-    val byteCount       = UInt(13 bits)
+    val byteCount       = UInt(Numbers.ByteCountWidth bits)
     val locked          = Bool()
     val reserved2       = Bits(2 bits)
-    val dwords          = UInt(11 bits)
+    val dwords          = UInt(Numbers.DwordCountWidth bits)
     val status          = Bits(3 bits)
     val poisoned        = Bool()
     val reserved3       = Bits(1 bits)
-    val requester       = Bits(16 bits)
+    val requester       = Bits(Numbers.IdWidth bits)
     val tag             = Bits(8 bits)
     val function        = Bits(8 bits)
     val bus             = Bits(8 bits)

@@ -8,7 +8,7 @@ import spinal.core._
 import spinal.lib._
 
 import lanebox.vocabulary.targets.TargetRequest
-import lanebox.vocabulary.{ByteEnables, HardBlock, Window}
+import lanebox.vocabulary.{ByteEnables, HardBlock, Numbers, Window}
 
 /** Parses the host's requests, realigns their payload and sends each to the port whose window holds
   * it, in order.
@@ -47,7 +47,8 @@ case class CqParser(p: CompleterParam) extends Component {
   when(begins || continues)(midRequest := !io.cq.last)
   io.inside                            := midRequest
 
-  val limits      = (0 to log2Up(p.writeBytes / 128)).map(code => U(32 << code, 11 bits))
+  val codes       = 0 to log2Up(p.writeBytes / 128)
+  val limits      = codes.map(code => U(32 << code, Numbers.DwordCountWidth bits))
   val dwordsLimit = RegNext(io.maxPayload.muxListDc(limits.zipWithIndex.map(_.swap)))
   val offset      = UInt(32 bits)
   for (i <- 0 until 32)

@@ -6,15 +6,15 @@ package lanebox.endpoint
 
 import spinal.core._
 
-import lanebox.vocabulary.HardBlock
+import lanebox.vocabulary.{HardBlock, Numbers}
 
 /** The answer of a LitePCIe front end to a read of one dword. The fields are those of LitePCIe's
   * completion_layout. SlavePort uses only `tag`, `err` and lane 0 of `dat`.
   */
 case class SlaveCompletion() extends Bundle {
   val first   = Bool()
-  val reqId   = Bits(16 bits)
-  val cmpId   = Bits(16 bits)
+  val reqId   = Bits(Numbers.IdWidth bits)
+  val cmpId   = Bits(Numbers.IdWidth bits)
   val adr     = UInt(32 bits)
   val len     = UInt(10 bits)
   val end     = Bool()

@@ -42,7 +42,7 @@ case class SlavePort(p: SlavePortParam) extends Component {
   /** A read by the host that waits in SlavePort until it is its turn at the front end. */
   case class WaitingRead() extends Bundle {
     val offset          = UInt(32 bits)
-    val dwords          = UInt(11 bits)
+    val dwords          = UInt(Numbers.DwordCountWidth bits)
     val firstBe, lastBe = Bits(4 bits)
     val address         = UInt(64 bits)
     val requester       = RequesterId()
@@ -117,8 +117,9 @@ case class SlavePort(p: SlavePortParam) extends Component {
 
   // Writes ----------------------------------------------------------------------------------------
   val write = new Area {
-    val index    = Reg(UInt(11 bits)) init 0 // Index of the write's next dword, from 0.
-    val dropping = RegInit(False)            // The rest of the present write is dropped.
+    // Index of the write's next dword, from 0.
+    val index    = Reg(UInt(Numbers.DwordCountWidth bits)) init 0
+    val dropping = RegInit(False) // The rest of the present write is dropped.
 
     val final_  = index + 1 === writes.dwords
     val enables = Bits(4 bits)
@@ -149,10 +150,11 @@ case class SlavePort(p: SlavePortParam) extends Component {
     val active = RegInit(False)
     val first  = Reg(Bool())        // The first dword of the read has not been fetched yet.
     val row    = Reg(UInt(10 bits)) // Index in its 4 KiB page of the next dword to fetch.
-    val left   = Reg(UInt(11 bits)) // Dwords of the read that are still to be fetched.
+    // Dwords of the read that are still to be fetched.
+    val left = Reg(UInt(Numbers.DwordCountWidth bits))
     // `at` counts the dwords fetched for the present completion. `size` is how many it will have.
     val at, size  = Reg(UInt(6 bits))
-    val byteCount = Reg(UInt(13 bits))
+    val byteCount = Reg(UInt(Numbers.ByteCountWidth bits))
     val lower     = Reg(UInt(7 bits))
     val status    = Reg(Bits(3 bits))
     val full      = RegInit(False) // The completion, with data or an error, can be sent.

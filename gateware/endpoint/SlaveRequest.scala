@@ -14,7 +14,7 @@ import lanebox.vocabulary.{HardBlock, Numbers}
   */
 case class SlaveRequest() extends Bundle {
   val first   = Bool()                         // Always set, like the stream's `last`.
-  val reqId   = Bits(16 bits)
+  val reqId   = Bits(Numbers.IdWidth bits)
   val we      = Bool()
   val adr     = UInt(32 bits)                  // Byte address of the dword in the BAR.
   val len     = UInt(10 bits)                  // Dwords of the request: always 1.

@@ -7,7 +7,7 @@ package lanebox.mmio
 import spinal.core._
 import spinal.lib._
 
-import lanebox.vocabulary.HardBlock
+import lanebox.vocabulary.{HardBlock, Numbers}
 import lanebox.vocabulary.targets.CompletionStatus
 
 /** Reads lane memories and makes completions of the data, a beat in every cycle.
@@ -220,7 +220,7 @@ object CompletionBuilder {
     val slot         = UInt(MmioParam.SlotWidth bits)
     val status       = Bits(3 bits)
     val lowerAddress = UInt(7 bits)
-    val byteCount    = UInt(13 bits)
+    val byteCount    = UInt(Numbers.ByteCountWidth bits)
     val dwords       = UInt(8 bits)
     val final_       = Bool()
   }

@@ -11,6 +11,7 @@ counts four bytes, whatever its byte enables are."""
 from litex.gen import *
 from migen import *
 
+from gateware.numbers import DWORD_COUNT_WIDTH
 from gateware.phy.pcie4 import Pcie4Phy
 
 # Bits of the first dword of a TLP's header (PCIe base specification, 2.2.1).
@@ -72,7 +73,7 @@ class RequestEvents(TlpEvents):
 
         # # #
 
-        length = Signal(11)
+        length = Signal(DWORD_COUNT_WIDTH)
         write  = Signal()
         self.sync += [
             self.tlps.eq(self.accepted & self.first),
@@ -88,7 +89,7 @@ class CompletionEvents(TlpEvents):
 
         # # #
 
-        length = Signal(11)
+        length = Signal(DWORD_COUNT_WIDTH)
         self.sync += [
             self.tlps.eq(self.accepted & self.first),
             length.eq(stream.data[COMPLETION_LENGTH]),
@@ -108,7 +109,7 @@ class StraddledEvents(TlpEvents):
         open_   = Signal() # A completion that began in an earlier beat of RC goes on in this beat.
         low     = stream.data[COMPLETION_LENGTH]
         high    = stream.data[STRADDLED:][COMPLETION_LENGTH]
-        lengths = [Signal(11), Signal(11)]
+        lengths = [Signal(DWORD_COUNT_WIDTH), Signal(DWORD_COUNT_WIDTH)]
         starts  = [Signal(), Signal()]
         self.sync += [
             If(self.accepted,

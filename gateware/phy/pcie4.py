@@ -66,7 +66,7 @@ class Pcie4Phy(LiteXModule):
         self.bar0_size        = numbers.BAR0_SIZE
         self.bar0_mask        = get_bar_mask(numbers.BAR0_SIZE)
         # The requester ID in requests. It stays 0, since the hard block fills in the card's own.
-        self.id               = Signal(16)
+        self.id               = Signal(numbers.ID_WIDTH)
         self.max_request_size = Signal(16) # o, the most bytes that one read may ask for
         self.max_payload_size = Signal(16) # o, the most payload bytes of one write TLP
 

@@ -72,7 +72,7 @@ object CommandPlan {
     val context              = Bits(Numbers.CommandContextBits bits)
     val bytes                = UInt(5 bits)
     val beats                = HostCommand.Beats()
-    val dwords               = UInt(11 bits)
+    val dwords               = UInt(Numbers.DwordCountWidth bits)
     val firstBe, lastBe      = Bits(4 bits)
   }
 }

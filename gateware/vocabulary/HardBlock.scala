@@ -35,7 +35,7 @@ object HardBlock {
     val firstBe, lastBe = Bits(4 bits) // Byte enables, valid with a request's first beat.
     // The request's sequence number, valid with its first beat. The hard block gives the number
     // back (SequencePins) when the request has left for the link.
-    val sequence = UInt(6 bits)
+    val sequence = UInt(Numbers.SequenceWidth bits)
   }
 
   /** Says whether a completion ends in an RC beat, and in which of the beat's dwords. */
@@ -92,6 +92,6 @@ object HardBlock {
     * pcie_rq_seq_num0 and pcie_rq_seq_num1.
     */
   case class SequencePins() extends Bundle {
-    val numbers = Vec(Flow(UInt(6 bits)), 2)
+    val numbers = Vec(Flow(UInt(Numbers.SequenceWidth bits)), 2)
   }
 }

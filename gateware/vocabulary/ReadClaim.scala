@@ -17,10 +17,10 @@ case class ReadClaim(clients: Int) extends Bundle {
   require(clients >= 1, s"$clients clients: a claim is for one of those that read")
 
   val client  = UInt(log2Up(clients) bits) // The client's index among the clients that read.
-  val context = Bits(16 bits)
+  val context = Bits(Numbers.ContextWidth bits)
   val dwords  = UInt(8 bits)               // Dwords that the TLP asks for: 1 to 128.
   val address = UInt(12 bits)              // Lowest 12 bits of the byte address of the TLP.
   val firstBe, lastBe = Bits(4 bits)
-  val requestDwords   = UInt(11 bits)
+  val requestDwords   = UInt(Numbers.DwordCountWidth bits)
   val lastOfRequest   = Bool() // The TLP is the last one of the client's request.
 }

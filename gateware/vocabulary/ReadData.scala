@@ -13,8 +13,9 @@ import spinal.core._
   * own beat.
   */
 case class ReadData() extends Bundle {
-  val data    = Bits(HardBlock.DataWidth bits) // The request's dword 0 is in lane 0 of beat 0.
-  val dwords  = UInt(11 bits)                  // Dwords of the client's whole request.
-  val context = Bits(16 bits)
+  val data = Bits(HardBlock.DataWidth bits) // The request's dword 0 is in lane 0 of beat 0.
+  // Dwords of the client's whole request.
+  val dwords  = UInt(Numbers.DwordCountWidth bits)
+  val context = Bits(Numbers.ContextWidth bits)
   val error   = ReadError()
 }

@@ -13,11 +13,12 @@ import spinal.core._
   * in lane 0, and as many beats as its dwords need. A read is one beat.
   */
 case class Request() extends Bundle {
-  val write           = Bool()
-  val address         = UInt(64 bits) // Byte address in host memory, dword aligned.
-  val dwords          = UInt(11 bits) // Dwords of the request: 1 to 1024.
-  val firstBe, lastBe = Bits(4 bits)  // lastBe is 0 for a single dword (base specification 2.2.5).
-  val attributes      = Bits(3 bits)  // Bit 2: ID-based ordering, 1: relaxed ordering, 0: no snoop.
-  val context         = Bits(16 bits) // Chosen by the client; comes back with a read's data.
-  val data            = Bits(HardBlock.DataWidth bits)
+  val write   = Bool()
+  val address = UInt(64 bits)                      // Byte address in host memory, dword aligned.
+  val dwords  = UInt(Numbers.DwordCountWidth bits) // Dwords of the request: 1 to 1024.
+  val firstBe, lastBe = Bits(4 bits) // lastBe is 0 for a single dword (base specification 2.2.5).
+  val attributes      = Bits(3 bits) // Bit 2: ID-based ordering, 1: relaxed ordering, 0: no snoop.
+  // Chosen by the client; comes back with a read's data.
+  val context = Bits(Numbers.ContextWidth bits)
+  val data    = Bits(HardBlock.DataWidth bits)
 }

@@ -9,7 +9,7 @@ import spinal.lib._
 
 import lanebox.capture.staging.Staging
 import lanebox.capture.vocabulary.{CaptureParam, QueueState}
-import lanebox.vocabulary.HardBlock
+import lanebox.vocabulary.{HardBlock, Numbers}
 
 /** Chooses the next write to host memory: a full cell, else complete records that have waited for
   * `patience` cycles, else the status line.
@@ -158,7 +158,7 @@ case class TransferChooser(p: CaptureParam) extends Component {
   transfer.last    := ((choose.end - 1) >> 2).resized
   transfer.frees   := data && isFull
   transfer.address := line ? io.statusAddress | (io.page @@ sent.row @@ U(0, 5 bits))
-  transfer.dwords  := line ? U(HardBlock.Dwords, 11 bits) | choose.dwords
+  transfer.dwords  := line ? U(HardBlock.Dwords, Numbers.DwordCountWidth bits) | choose.dwords
   // No stream operator fits: only a transfer of a full cell takes the cell's entry.
   io.transfer.valid   := choose.looked && (line || data)
   io.transfer.payload := transfer
@@ -229,6 +229,6 @@ object TransferChooser {
     val last    = UInt(log2Up(CaptureParam.CellRows) bits)
     val frees   = Bool() // The staging memory's cell can be reused after this transfer.
     val address = UInt(64 bits)
-    val dwords  = UInt(11 bits)
+    val dwords  = UInt(Numbers.DwordCountWidth bits)
   }
 }

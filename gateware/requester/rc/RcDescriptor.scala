@@ -6,6 +6,8 @@ package lanebox.requester.rc
 
 import spinal.core._
 
+import lanebox.vocabulary.Numbers
+
 /** The descriptor in front of a completion on RC (PG213, "Requester Completion Descriptor").
   *
   * `address` is a byte address, of which a completion carries only the lowest seven bits over the
@@ -14,9 +16,9 @@ import spinal.core._
 case class RcDescriptor() extends Bundle {
   val address   = UInt(7 bits)
   val code      = UInt(4 bits)
-  val byteCount = UInt(13 bits)
+  val byteCount = UInt(Numbers.ByteCountWidth bits)
   val done      = Bool() // "Request completed": the hard block expects no more for this tag.
-  val dwords    = UInt(11 bits)
+  val dwords    = UInt(Numbers.DwordCountWidth bits)
   val status    = Bits(3 bits)
   val poisoned  = Bool()
   val tag       = UInt(8 bits)
@@ -42,9 +44,9 @@ object RcDescriptor {
     val header = RcDescriptor()
     header.address   := words(0, 7 bits).asUInt
     header.code      := words(12, 4 bits).asUInt
-    header.byteCount := words(16, 13 bits).asUInt
+    header.byteCount := words(16, Numbers.ByteCountWidth bits).asUInt
     header.done      := words(30)
-    header.dwords    := words(32, 11 bits).asUInt
+    header.dwords    := words(32, Numbers.DwordCountWidth bits).asUInt
     header.status    := words(43, 3 bits)
     header.poisoned  := words(46)
     header.tag       := words(64, 8 bits).asUInt

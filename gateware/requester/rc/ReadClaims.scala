@@ -127,8 +127,9 @@ object ReadClaims {
     // The read ends inside a beat, whose dwords are delivered with the client's next read.
     val partial       = Bool()
     val lastOfRequest = Bool()
-    val dwords        = UInt(11 bits) // Dwords of the client's whole request, not of this read.
-    val context       = Bits(16 bits)
+    // Dwords of the client's whole request, not of this read.
+    val dwords  = UInt(Numbers.DwordCountWidth bits)
+    val context = Bits(Numbers.ContextWidth bits)
   }
 
   /** The end of a client's ring: the place and the number of the client's next read. */

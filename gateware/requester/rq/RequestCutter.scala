@@ -7,6 +7,8 @@ package lanebox.requester.rq
 import spinal.core._
 import spinal.lib._
 
+import lanebox.vocabulary.Numbers
+
 /** Cuts a client's requests into pieces of one TLP each.
   *
   * Requests are cut at 4 KiB boundaries. Besides, a write's piece has at most the host's
@@ -27,9 +29,10 @@ case class RequestCutter(p: RequestParam) extends Component {
   case class Rest() extends Bundle {
     // `dwords`, `row` and `lastBe` of the header are those of the whole request. Its `address` and
     // `firstBe` are those of the part that is left.
-    val header     = Header(p)
-    val left       = UInt(11 bits)
-    val toBoundary = UInt(11 bits) // Dwords to the next 4 KiB boundary: 1 to 1024.
+    val header = Header(p)
+    val left   = UInt(Numbers.DwordCountWidth bits)
+    // Dwords to the next 4 KiB boundary: 1 to 1024.
+    val toBoundary = UInt(Numbers.DwordCountWidth bits)
     // Position of the first dword that is left, in dwords of the client's store of write data.
     val position = UInt(p.positionBits bits)
     val fresh    = Bool() // No piece has been cut off the request yet.
@@ -73,12 +76,13 @@ case class RequestCutter(p: RequestParam) extends Component {
   when(moves)(restValid := False)
   when(io.request.fire) {
     val request = io.request.payload
-    restValid       := True
-    rest.header     := request
-    rest.left       := request.dwords
-    rest.toBoundary := RequestParam.PageDwords - request.address(9 downto 0).resize(11 bits)
-    rest.position   := request.row @@ U(0, 3 bits)
-    rest.fresh      := True
+    restValid   := True
+    rest.header := request
+    rest.left   := request.dwords
+    rest.toBoundary := RequestParam.PageDwords -
+      request.address(9 downto 0).resize(Numbers.DwordCountWidth bits)
+    rest.position := request.row @@ U(0, 3 bits)
+    rest.fresh    := True
     rest.small := request.dwords === 1 ||
       (request.dwords <= RequestParam.LeastLimit && !request.address(9 downto 5).andR)
   }
@@ -130,10 +134,10 @@ object RequestCutter {
   case class Header(p: RequestParam) extends Bundle {
     val write           = Bool()
     val address         = UInt(62 bits)
-    val dwords          = UInt(11 bits)
+    val dwords          = UInt(Numbers.DwordCountWidth bits)
     val firstBe, lastBe = Bits(4 bits)
     val attributes      = Bits(3 bits)
-    val context         = Bits(16 bits)
+    val context         = Bits(Numbers.ContextWidth bits)
     val row             = UInt(p.rowBits bits)
   }
 }

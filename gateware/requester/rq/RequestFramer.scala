@@ -44,7 +44,7 @@ case class RequestFramer(p: RequestParam) extends Component {
     val firstBe, lastBe = Bits(4 bits)
     val attributes      = Bits(3 bits)
     val tag             = UInt(Numbers.TagWidth bits)
-    val sequence        = UInt(6 bits)
+    val sequence        = UInt(Numbers.SequenceWidth bits)
   }
 
   // While `go` is high, all three stages move on. It is the `ready` of `sent.beats`, a register.
@@ -74,7 +74,8 @@ case class RequestFramer(p: RequestParam) extends Component {
       first := True
       more  := io.issue.moreBeats
       head.assignSomeByName(io.issue.payload)
-      head.sequence := io.issue.write ? io.number.resize(6 bits) | U(RequestNumbers.Read)
+      head.sequence := io.issue.write ? io.number.resize(Numbers.SequenceWidth bits) |
+        U(RequestNumbers.Read)
       if (p.messages) when(io.source.msb)(head.sequence := RequestNumbers.Message)
       source := io.source
       window := io.issue.window
@@ -100,9 +101,9 @@ case class RequestFramer(p: RequestParam) extends Component {
 
   val sent = new Area {
     val head = read.head
-    val descriptor = B"0" ## head.attributes ## B"000" ## B"0" ## B(0, 16 bits) ## head.tag ##
-      B(0, 16 bits) ## B"0" ## B"000" ## head.write ## head.dwords.resize(11 bits) ##
-      head.address ## B"00"
+    val descriptor = B"0" ## head.attributes ## B"000" ## B"0" ## B(0, Numbers.IdWidth bits) ##
+      head.tag ## B(0, Numbers.IdWidth bits) ## B"0" ## B"000" ## head.write ##
+      head.dwords.resize(Numbers.DwordCountWidth bits) ## head.address ## B"00"
     val turned = (0 until laneBits).foldLeft(read.data) { (data, bit) =>
       read.lane(bit) ? data.rotateRight(32 << bit) | data
     }

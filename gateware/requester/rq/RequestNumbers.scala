@@ -7,7 +7,7 @@ package lanebox.requester.rq
 import spinal.core._
 import spinal.lib._
 
-import lanebox.vocabulary.HardBlock
+import lanebox.vocabulary.{HardBlock, Numbers}
 
 /** Gives each write TLP of the card a sequence number, and counts how many write TLPs have left the
   * hard block.
@@ -22,18 +22,18 @@ import lanebox.vocabulary.HardBlock
   */
 case class RequestNumbers() extends Component {
   val io = new Bundle {
-    val pins     = in(HardBlock.SequencePins())
-    val issue    = in Bool ()        // A write TLP takes `number`. Only while `free` is set.
-    val free     = out Bool ()
-    val number   = out UInt (5 bits)
-    val issued   = out UInt (6 bits) // Write TLPs that went to RQ so far, modulo 64.
-    val returned = out UInt (6 bits) // Write TLPs that have left the hard block, modulo 64.
+    val pins   = in(HardBlock.SequencePins())
+    val issue  = in Bool () // A write TLP takes `number`. Only while `free` is set.
+    val free   = out Bool ()
+    val number = out UInt (5 bits)
+    // Write TLPs that went to RQ so far, and those that have left the hard block, modulo 64.
+    val issued, returned = out UInt (Numbers.SequenceWidth bits)
   }
   // The most writes that may be in the hard block. With 32, none and 32 writes in it could not be
   // distinguished, since numbers are modulo 32.
   val most = 31
 
-  val issued, returned = Reg(UInt(6 bits)) init 0
+  val issued, returned = Reg(UInt(Numbers.SequenceWidth bits)) init 0
   when(io.issue)(issued := issued + 1)
 
   /** Finds from the sequence numbers that come back how many writes have left, modulo 32. */

@@ -47,5 +47,6 @@ object RequestParam {
   val PieceDwords    = LargestRead.Dwords
   val PageDwords     = Numbers.PageBytes / 4  // Dwords of a 4 KiB page: no TLP crosses a page.
   val LeastLimit     = 32                     // Dwords that every host allows a TLP to have.
-  val Descriptor     = 4                      // Dwords of RQ's descriptor in front of the payload.
+  // Dwords of RQ's descriptor in front of the payload.
+  val Descriptor = Numbers.RequestDescriptor / 4
 }

@@ -194,7 +194,7 @@ object RequestPath {
     val writeIssued = Bits(p.clients.size bits)
     // Counts of write TLPs, modulo 64. `issued` counts those that went to RQ, `returned` those that
     // have left the hard block.
-    val issued, returned = UInt(6 bits)
+    val issued, returned = UInt(Numbers.SequenceWidth bits)
     val waitsForClaim    = Bool() // A read waits: it has no tag or no completion space yet.
     val waitsForNumber   = Bool() // Writes wait: too many have not left the hard block yet.
   }

@@ -6,6 +6,8 @@ package lanebox.requester.rq
 
 import spinal.core._
 
+import lanebox.vocabulary.Numbers
+
 /** The part of a client's request that goes into one TLP. */
 case class RequestPiece(p: RequestParam) extends Bundle {
   val write           = Bool()
@@ -26,6 +28,6 @@ case class RequestPiece(p: RequestParam) extends Bundle {
   val lastRow = UInt(p.rowBits bits)
 
   // The fields `context` and `requestDwords` are for reads only.
-  val context       = Bits(16 bits)
-  val requestDwords = UInt(11 bits)
+  val context       = Bits(Numbers.ContextWidth bits)
+  val requestDwords = UInt(Numbers.DwordCountWidth bits)
 }

@@ -10,6 +10,7 @@ import spinal.lib.fsm._
 
 import lanebox.virtio.queue.QueueContext
 import lanebox.virtio.vocabulary.{Descriptor, HostRequests, RingFeatures, Violation}
+import lanebox.vocabulary.Numbers.DwordCountWidth
 import lanebox.vocabulary.Request
 
 /** Serves the control queue of a net device (VirtIO 1.2, 5.1.6.5), one chain at a time.
@@ -127,7 +128,7 @@ case class ControlQueue(sizeWidth: Int) extends Component {
     io.request.last       := True
     io.request.write      := write
     io.request.address    := aim.address(63 downto 2) @@ U"00"
-    io.request.dwords     := two ? U(2, 11 bits) | U(1, 11 bits)
+    io.request.dwords     := two ? U(2, DwordCountWidth bits) | U(1, DwordCountWidth bits)
     io.request.lastBe     := B"1111".andMask(two)
     io.request.attributes := 0
     io.request.context    := HostRequests.context(transmit = false, U(HostRequests.Control))

@@ -7,6 +7,7 @@ package lanebox.virtio.queue
 import spinal.core._
 import spinal.lib._
 
+import lanebox.vocabulary.Numbers.DwordCountWidth
 import lanebox.vocabulary.Request
 
 /** Makes each write to a used ring a request: one or two dwords, or the lower half of a dword. */
@@ -19,7 +20,7 @@ case class RingWriter() extends Component {
   io.request.last       := True
   io.request.write      := True
   io.request.address    := io.write.address
-  io.request.dwords     := io.write.pair ? U(2, 11 bits) | U(1, 11 bits)
+  io.request.dwords     := io.write.pair ? U(2, DwordCountWidth bits) | U(1, DwordCountWidth bits)
   io.request.firstBe    := io.write.half ? B"0011" | B"1111"
   io.request.lastBe     := B"1111".andMask(io.write.pair)
   io.request.attributes := 0

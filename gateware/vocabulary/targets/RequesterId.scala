@@ -10,7 +10,7 @@ import lanebox.vocabulary.Numbers
 
 /** The fields of a host's request that the card's completions of it repeat. */
 case class RequesterId() extends Bundle {
-  val id           = Bits(16 bits)
+  val id           = Bits(Numbers.IdWidth bits)
   val tag          = Bits(Numbers.TagWidth bits)
   val trafficClass = Bits(3 bits)
   val attributes   = Bits(3 bits)

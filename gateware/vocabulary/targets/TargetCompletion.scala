@@ -6,7 +6,7 @@ package lanebox.vocabulary.targets
 
 import spinal.core._
 
-import lanebox.vocabulary.HardBlock
+import lanebox.vocabulary.{HardBlock, Numbers}
 
 /** A beat of a completion for the host. `valid` must stay high from a completion's first to its
   * last beat (PG213, CC interface).
@@ -19,8 +19,8 @@ case class TargetCompletion() extends Bundle {
   val status       = Bits(3 bits)
   val lowerAddress = UInt(7 bits) // Lowest 7 bits of the first enabled byte's address.
   // Bytes of the read that are still to be sent, those of this completion included: 1 to 4096.
-  val byteCount = UInt(13 bits)
-  val dwords    = UInt(11 bits)
+  val byteCount = UInt(Numbers.ByteCountWidth bits)
+  val dwords    = UInt(Numbers.DwordCountWidth bits)
   val final_    = Bool() // The last completion of its request: it frees the credit.
   // Only used with an error status: the hard block logs these fields.
   val request = ErrorInformation()

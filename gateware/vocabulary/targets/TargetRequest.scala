@@ -18,8 +18,8 @@ case class TargetRequest() extends Bundle {
   val write           = Bool()
   val bar             = UInt(3 bits)
   val window          = Bits(TargetRequest.Windows bits)
-  val offset          = UInt(32 bits) // Byte offset in the BAR, dword aligned.
-  val dwords          = UInt(11 bits) // Dwords of the request: 1 to 1024.
+  val offset          = UInt(32 bits)                      // Byte offset in the BAR, dword aligned.
+  val dwords          = UInt(Numbers.DwordCountWidth bits) // Dwords of the request: 1 to 1024.
   val firstBe, lastBe = Bits(4 bits)
   // The byte address that the host gave, which an error completion repeats.
   val address   = UInt(64 bits)
