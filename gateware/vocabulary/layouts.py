@@ -4,20 +4,30 @@
 
 """The fields of the streams and ports between the stages of the gateware.
 
-The fields of a SpinalHDL component's ports are repeated in this file. Logic in Migen needs them
-before the component is generated, which happens when the SoC is finalized. spinal_instance.py then
-compares each name, direction and width with the component's own."""
+The fields of a SpinalHDL component's ports are repeated in this file, because logic in Migen needs
+them before the component is generated, which happens when the SoC is finalized. Widths that follow
+from PCIe or from the data path are in gateware/numbers.py for both languages. Plain ones, such as 3
+bits of a status, stand in both. spinal_instance.py compares each name, direction and width with the
+component's own when an Instance is made. gateware/test/vocabulary/test_layouts.py compares all
+layouts of this file in one place."""
 
 from litepcie.common import dma_layout
 from litex.soc.interconnect.stream import EndpointDescription
 from migen import bits_for
 
 from gateware.numbers import (
+    ADDRESS_WIDTH,
+    BYTE_COUNT_WIDTH,
     CAPTURE_LENGTH_BITS,
     CAPTURE_PORT_BITS,
+    CONTEXT_WIDTH,
+    COUNTER_WIDTH,
     DATA_WIDTH,
+    DWORD_COUNT_WIDTH,
     DWORDS_PER_BEAT,
+    ID_WIDTH,
     MSI_WIDTH,
+    SEQUENCE_WIDTH,
     STREAM_BYTES,
     TAG_WIDTH,
     TARGET_WINDOWS,
@@ -38,7 +48,7 @@ def plain_stream_layout():
 
 def frame_layout():
     """Returns the layout of a beat of a stream of frames, which Frames.scala describes."""
-    head = [("time", 64), ("original", 16), ("kept", CAPTURE_LENGTH_BITS),
+    head = [("time", COUNTER_WIDTH), ("original", 16), ("kept", CAPTURE_LENGTH_BITS),
         ("port", CAPTURE_PORT_BITS), ("flags", 32)]
     return [("data", DATA_WIDTH), ("bytes", 5), ("error", 1), ("head", head)]
 
@@ -59,7 +69,7 @@ def cc_layout():
 
 def rq_layout():
     """Returns the layout of a beat on RQ, the card's requests, with the used parts of `tuser`."""
-    return [*_BEAT, ("first_be", 4), ("last_be", 4), ("sequence", 6)]
+    return [*_BEAT, ("first_be", 4), ("last_be", 4), ("sequence", SEQUENCE_WIDTH)]
 
 def rc_layout():
     """Returns the layout of a beat on RC. One completion may end in it and another one begin."""
@@ -69,7 +79,8 @@ def rc_layout():
 
 def sequence_layout():
     """Returns the layout for the numbers of up to two requests that have left (pcie_rq_seq_num)."""
-    return [("number_0", 6), ("valid_0", 1), ("number_1", 6), ("valid_1", 1)]
+    return [("number_0", SEQUENCE_WIDTH), ("valid_0", 1), ("number_1", SEQUENCE_WIDTH),
+        ("valid_1", 1)]
 
 def link_settings_layout():
     """Returns the layout for the host's settings. MPS and MRRS are codes (128 bytes << code).
@@ -100,27 +111,30 @@ def msix_layout():
 
 def request_layout():
     """Returns the layout of a beat of a client's request to host memory. A read is one beat."""
-    return [("write", 1), ("address", 64), ("dwords", 11), ("first_be", 4), ("last_be", 4),
-        ("attributes", 3), ("context", 16), ("data", DATA_WIDTH)]
+    return [("write", 1), ("address", ADDRESS_WIDTH), ("dwords", DWORD_COUNT_WIDTH),
+        ("first_be", 4), ("last_be", 4), ("attributes", 3), ("context", CONTEXT_WIDTH),
+        ("data", DATA_WIDTH)]
 
 def read_data_layout():
     """Returns the layout of a beat of data read from host memory, with the read's `context`."""
-    return [("data", DATA_WIDTH), ("dwords", 11), ("context", 16), ("error", 3)]
+    return [("data", DATA_WIDTH), ("dwords", DWORD_COUNT_WIDTH), ("context", CONTEXT_WIDTH),
+        ("error", 3)]
 
 def requester_layout():
     """Returns the layout of the fields of a host's request that its completions repeat."""
-    return [("id", 16), ("tag", TAG_WIDTH), ("traffic_class", 3), ("attributes", 3),
+    return [("id", ID_WIDTH), ("tag", TAG_WIDTH), ("traffic_class", 3), ("attributes", 3),
         ("function", 8)]
 
 def target_request_layout():
     """Returns the layout of a beat of a host's request. In `window` its BAR window's bit is set."""
-    return [("write", 1), ("bar", 3), ("window", TARGET_WINDOWS), ("offset", 32), ("dwords", 11),
-        ("first_be", 4), ("last_be", 4), ("address", 64), ("requester", requester_layout()),
-        ("data", DATA_WIDTH)]
+    return [("write", 1), ("bar", 3), ("window", TARGET_WINDOWS), ("offset", 32),
+        ("dwords", DWORD_COUNT_WIDTH), ("first_be", 4), ("last_be", 4), ("address", ADDRESS_WIDTH),
+        ("requester", requester_layout()), ("data", DATA_WIDTH)]
 
 def target_completion_layout():
     """Returns the layout of a beat of a target's completion for a host's read."""
     return [("requester", requester_layout()), ("status", 3), ("lower_address", 7),
-        ("byte_count", 13), ("dwords", 11), ("final_", 1),
-        ("request", [("address", 64), ("dwords", 11), ("first_be", 4), ("last_be", 4)]),
+        ("byte_count", BYTE_COUNT_WIDTH), ("dwords", DWORD_COUNT_WIDTH), ("final_", 1),
+        ("request", [("address", ADDRESS_WIDTH), ("dwords", DWORD_COUNT_WIDTH), ("first_be", 4),
+            ("last_be", 4)]),
         ("data", DATA_WIDTH)]

@@ -176,7 +176,6 @@ ELSEWHERE: Table = {
         "LaneboxConfig PortsFile": "test_spinal_instance.py",
         "MessagePort": "gateware/test/interrupt/MsixTableTest.scala",
         "LargestRead ReadClaim": "gateware/test/requester/rc/ReturnPathTest.scala",
-        "layouts": "gateware/test/endpoint/test_lanebox.py",
     },
     "gateware/vocabulary/targets": {
         REST: (
