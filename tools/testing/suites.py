@@ -128,7 +128,7 @@ ELSEWHERE: Table = {
         "RcDescriptor": "RcUnpackerTest.scala",
         "ReadClock": "ReturnErrorTest.scala",
         "ReturnStatistics": "ReturnErrorTest.scala",
-        "RingReader": "ReturnRingTest.scala",
+        "LandingReader": "ReturnRingTest.scala",
         REST: ("ReturnPathTest.scala", "They are the stages of ReturnPath, which connects them."),
     },
     "gateware/requester/rq": {

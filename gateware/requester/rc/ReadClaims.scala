@@ -115,7 +115,7 @@ object ReadClaims {
     val entry = ReadTable.Entry(p)
   }
 
-  /** The data that a client gets for one read TLP. RingReader delivers the data when the read has
+  /** The data that a client gets for one read TLP. LandingReader delivers it when the read has
     * ended and all earlier reads of the client have been delivered.
     *
     * A client's request may be cut into several reads. A beat that holds dwords of two of them is

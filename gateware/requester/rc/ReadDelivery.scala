@@ -18,7 +18,7 @@ import lanebox.vocabulary.{HardBlock, ReadData}
   */
 case class ReadDelivery(p: ReturnParam) extends Component {
   val io = new Bundle {
-    // After reset: clears the marks by which RingReader knows ended reads, one in each cycle.
+    // After reset: clears the marks by which LandingReader knows ended reads, one in each cycle.
     val clear    = slave(Flow(UInt(p.orderWidth bits)))
     val awaited  = slave(Flow(ReadClaims.AwaitedRead()))
     val client   = in UInt (p.clientWidth bits)
@@ -35,7 +35,7 @@ case class ReadDelivery(p: ReturnParam) extends Component {
   val Depth = 32 // Beats that a client's FIFO holds. The smallest LUTRAM has 32 rows.
 
   val readers = for (client <- 0 until p.clients) yield {
-    val reader = RingReader(p)
+    val reader = LandingReader(p)
     reader.io.clear << io.clear
     val awaited  = io.awaited.takeWhen(io.client === client)
     val finished = io.finished.takeWhen(io.finished.client === client)
@@ -46,7 +46,7 @@ case class ReadDelivery(p: ReturnParam) extends Component {
     reader
   }
   val mayRead = Vec(Bool(), p.clients)
-  val arbiter = StreamArbiterFactory().roundRobin.noLock.build(RingReader.Beat(p), p.clients)
+  val arbiter = StreamArbiterFactory().roundRobin.noLock.build(LandingReader.Beat(p), p.clients)
   for (client <- 0 until p.clients)
     arbiter.io.inputs(client) << readers(client).io.beat.continueWhen(mayRead(client))
 

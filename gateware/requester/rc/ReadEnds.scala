@@ -66,7 +66,7 @@ case class ReadEnds(p: ReturnParam) extends Component {
 
 object ReadEnds {
 
-  /** Reports to the client's RingReader that the client's read with number `order` has ended. */
+  /** Reports to the client's LandingReader that the client's read with number `order` has ended. */
   case class FinishedRead(p: ReturnParam) extends Bundle {
     val client = UInt(p.clientWidth bits)
     val order  = UInt(p.orderWidth + 1 bits)

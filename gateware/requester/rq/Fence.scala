@@ -66,9 +66,9 @@ case class Fence(p: RequestParam, kind: Fence.Kind, only: Option[Int] = None) ex
       // At most 31 issued writes have not left the hard block yet, so at first the sign of the
       // 6-bit difference is exact. While the fence goes on waiting for a read, the count of
       // returned writes runs on, and the sign becomes wrong. So `gone` is kept in a register.
-      val target = RegNextWhen(io.progress.issued, !issued)
-      val gone   = RegInit(False)
-      gone := waiting && (gone || (issued && !(io.progress.returned - target).msb))
+      val goal = RegNextWhen(io.progress.issued, !issued)
+      val gone = RegInit(False)
+      gone := waiting && (gone || (issued && !(io.progress.returned - goal).msb))
       gone
   }
   val passing = RegNext(waiting && gone && delivered && !io.passed.fire) init False

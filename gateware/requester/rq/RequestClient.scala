@@ -22,7 +22,7 @@ case class RequestClient(p: RequestParam, config: ClientConfig) extends Componen
     val stop                      = in Bool ()
     val request                   = slave(Stream(Fragment(Request())))
     val piece                     = master(Stream(RequestPiece(p)))
-    val window                    = config.writes generate (in UInt (p.positionBits bits))
+    val start                     = config.writes generate (in UInt (p.positionBits bits))
     val next                      = config.writes generate (in UInt (p.rowBits bits))
     val data                      = config.writes generate (out Bits (HardBlock.DataWidth bits))
     val freed                     = config.writes generate slave(Flow(UInt(p.rowBits bits)))
@@ -62,7 +62,7 @@ case class RequestClient(p: RequestParam, config: ClientConfig) extends Componen
     lanes.io.write.valid   := taken
     lanes.io.write.payload := held.data
     lanes.io.row           := row
-    lanes.io.window        := io.window
+    lanes.io.start         := io.start
     lanes.io.next          := io.next
     io.data                := lanes.io.data
   }

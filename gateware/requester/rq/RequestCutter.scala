@@ -120,7 +120,7 @@ case class RequestCutter(p: RequestParam) extends Component {
   io.pieces.attributes    := header.attributes
   io.pieces.lastOfRequest := cutLast
   io.pieces.moreBeats     := header.write ? beats | U(0)
-  io.pieces.window        := cut.position - RequestParam.Descriptor
+  io.pieces.start         := cut.position - RequestParam.Descriptor
   io.pieces.lastRow       := lastAt >> 3
   io.pieces.context       := header.context
   io.pieces.requestDwords := header.dwords

@@ -24,12 +24,12 @@ case class RequestFramer(p: RequestParam) extends Component {
     val source = in Bits (p.sources bits) // One-hot: the source of the data of a write TLP.
     val number = in UInt (5 bits)
     // Position in the client's store at which the beat's eight dwords begin, in dwords.
-    val window = out UInt (p.positionBits bits)
-    val next   = out UInt (p.rowBits bits) // Row of the store after the row of `window`.
-    val data   = in Vec (Bits(HardBlock.DataWidth bits), p.sources)
-    val freed  = Vec(master(Flow(UInt(p.rowBits bits))), writers)
-    val rq     = master(HardBlock.Rq())
-    val idle   = out Bool ()
+    val start = out UInt (p.positionBits bits)
+    val next  = out UInt (p.rowBits bits) // Row of the store after the row of `start`.
+    val data  = in Vec (Bits(HardBlock.DataWidth bits), p.sources)
+    val freed = Vec(master(Flow(UInt(p.rowBits bits))), writers)
+    val rq    = master(HardBlock.Rq())
+    val idle  = out Bool ()
 
     // Signals of the interrupt message; MessagePort says what they mean.
     val withdraw       = p.messages generate (in Bool ())
@@ -56,7 +56,7 @@ case class RequestFramer(p: RequestParam) extends Component {
     val more   = Reg(UInt(5 bits)) // Beats of the TLP after the beat in this stage.
     val head   = Reg(Head())
     val source = Reg(Bits(p.sources bits))
-    val window = Reg(UInt(p.positionBits bits))
+    val start  = Reg(UInt(p.positionBits bits))
     val next   = Reg(UInt(p.rowBits bits))
     val last   = more === 0
 
@@ -65,7 +65,7 @@ case class RequestFramer(p: RequestParam) extends Component {
     when(go) {
       first            := False
       more             := more - 1
-      window           := window + HardBlock.Dwords
+      start            := start + HardBlock.Dwords
       next             := next + 1
       when(last)(valid := False)
     }
@@ -78,15 +78,15 @@ case class RequestFramer(p: RequestParam) extends Component {
         U(RequestNumbers.Read)
       if (p.messages) when(io.source.msb)(head.sequence := RequestNumbers.Message)
       source := io.source
-      window := io.issue.window
-      next   := (io.issue.window >> laneBits) + 1
+      start  := io.issue.start
+      next   := (io.issue.start >> laneBits) + 1
     }
-    io.window := window
-    io.next   := next
+    io.start := start
+    io.next  := next
     val sources = source.asBools
     for ((freed, mine) <- io.freed.zip(sources)) {
       freed.valid   := valid && mine
-      freed.payload := window >> laneBits
+      freed.payload := start >> laneBits
     }
   }
 
@@ -95,7 +95,7 @@ case class RequestFramer(p: RequestParam) extends Component {
     val first = RegNextWhen(reading.first, go)
     val last  = RegNextWhen(reading.last, go)
     val head  = RegNextWhen(reading.head, go)
-    val lane  = RegNextWhen(reading.window(laneBits - 1 downto 0), go)
+    val lane  = RegNextWhen(reading.start(laneBits - 1 downto 0), go)
     val data  = RegNextWhen(MuxOH(reading.source, io.data), go)
   }
 
@@ -159,7 +159,7 @@ object RequestFramer {
     val attributes      = Bits(3 bits)
     val lastOfRequest   = Bool()
     val moreBeats       = UInt(5 bits)
-    val window          = UInt(p.positionBits bits)
+    val start           = UInt(p.positionBits bits)
     val tag             = UInt(Numbers.TagWidth bits)
 
     def of(piece: RequestPiece): Unit = {

@@ -21,14 +21,14 @@ case class RequestLanes(p: RequestParam) extends Component {
     val write = slave(Flow(Bits(HardBlock.DataWidth bits)))
     val row   = in UInt (p.rowBits bits)
     // Position of the first of the eight dwords to read, in dwords from the start of the store.
-    val window = in UInt (p.positionBits bits)
-    val next   = in UInt (p.rowBits bits)
-    val data   = out Bits (HardBlock.DataWidth bits)
+    val start = in UInt (p.positionBits bits)
+    val next  = in UInt (p.rowBits bits)
+    val data  = out Bits (HardBlock.DataWidth bits)
   }
 
   val laneBits = log2Up(HardBlock.Dwords)
-  val lane     = io.window(laneBits - 1 downto 0)
-  val rows     = Seq(io.window >> laneBits, io.next)
+  val lane     = io.start(laneBits - 1 downto 0)
+  val rows     = Seq(io.start >> laneBits, io.next)
   val banks =
     for (bank <- 0 until HardBlock.Dwords) yield new Area {
       val memory = Mem(Bits(32 bits), p.storeBeats)

@@ -101,7 +101,7 @@ case class RequestPath(p: RequestParam) extends Component {
     input.arbitrationFrom(writes.continueWhen(mayWrite))
     input.payload.of(writes.payload)
     input.moreBeats := writes.moreBeats
-    input.window    := writes.window
+    input.start     := writes.start
     input.tag       := 0
   }
   for ((index, read) <- p.readers.zip(reads.io.pieces)) read << pieces(index).reads
@@ -128,7 +128,7 @@ case class RequestPath(p: RequestParam) extends Component {
   framer.io.number := numbers.io.number
   for ((index, i) <- p.writers.zipWithIndex) {
     val client = clients(index).io
-    client.window     := framer.io.window
+    client.start      := framer.io.start
     client.next       := framer.io.next
     framer.io.data(i) := client.data
     client.freed << framer.io.freed(i)
@@ -147,7 +147,7 @@ case class RequestPath(p: RequestParam) extends Component {
     input.attributes    := 0 // No relaxed ordering: the message must stay behind the data.
     input.lastOfRequest := True
     input.moreBeats     := 0
-    input.window        := U(0, p.positionBits bits) - RequestParam.Descriptor
+    input.start         := U(0, p.positionBits bits) - RequestParam.Descriptor
     input.tag           := 0
 
     // RequestFramer takes the message's data a cycle after the message is issued. MessagePort keeps

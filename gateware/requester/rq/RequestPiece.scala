@@ -17,13 +17,13 @@ case class RequestPiece(p: RequestParam) extends Bundle {
   val attributes      = Bits(3 bits)
   val lastOfRequest   = Bool()
 
-  // The fields `moreBeats`, `window` and `lastRow` are for writes only.
+  // The fields `moreBeats`, `start` and `lastRow` are for writes only.
   // Number of beats that the TLP has on RQ, without its first beat.
   val moreBeats = UInt(5 bits)
   // Position in the client's store, in dwords, of what would be dword 0 of the TLP's first beat.
   // The first four dwords of that beat are the descriptor, so the payload begins four positions
   // later.
-  val window = UInt(p.positionBits bits)
+  val start = UInt(p.positionBits bits)
   // Row (32 bytes) of the client's store that holds the piece's last dword.
   val lastRow = UInt(p.rowBits bits)
 

@@ -65,7 +65,7 @@ case class RequestReads(p: RequestParam) extends Component {
   claimed.valid := io.claim.fire
   claimed.payload.of(piece)
   claimed.moreBeats := 0
-  claimed.window    := 0
+  claimed.start     := 0
   claimed.tag       := io.tag
   io.issue << claimed.s2mPipe().m2sPipe()
   io.idle := !(waiting.valid && io.enable) && claimed.ready && !io.issue.valid

@@ -40,7 +40,7 @@ class RequestCutterTest extends AnyFunSuite {
       ) ++ (if (write)
               Map[String, BigInt](
                 "moreBeats" -> ((size + 4 + 7) / 8 - 1),
-                "window"    -> ((position - 4 + 512)      % 512),
+                "start"     -> ((position - 4 + 512)      % 512),
                 "lastRow"   -> ((position + size - 1) / 8 % 64)
               )
             else

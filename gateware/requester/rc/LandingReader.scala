@@ -7,7 +7,7 @@ package lanebox.requester.rc
 import spinal.core._
 import spinal.lib._
 
-import lanebox.vocabulary.{HardBlock, LargestRead, ReadError}
+import lanebox.vocabulary.{HardBlock, LargestRead, Numbers, ReadError}
 
 /** Says which rows of one client's ring in the landing memory are delivered to the client, in the
   * order of the client's reads.
@@ -16,8 +16,8 @@ import lanebox.vocabulary.{HardBlock, LargestRead, ReadError}
   * beat of a read that failed is zero and carries the error, even a beat that also holds dwords of
   * the client's next read.
   */
-case class RingReader(p: ReturnParam) extends Component {
-  import RingReader._
+case class LandingReader(p: ReturnParam) extends Component {
+  import LandingReader._
   val io = new Bundle {
     // After reset: number of the read whose mark (the sign that it has ended) is cleared.
     val clear    = slave(Flow(UInt(p.orderWidth bits)))
@@ -99,7 +99,7 @@ case class RingReader(p: ReturnParam) extends Component {
     val unseen = p.ahead + 2
     val used   = RegNext((io.end.dword >> 3) - row)
     val reads  = RegNext(io.end.order - order)
-    val rows   = used < p.rows - RingReader.MostRows * unseen
+    val rows   = used < p.rows - LandingReader.MostRows * unseen
     val enough = RegNext(rows && reads < p.reads - unseen) init False
     io.room := enough
   }
@@ -107,7 +107,7 @@ case class RingReader(p: ReturnParam) extends Component {
   io.idle := idle
 }
 
-object RingReader {
+object LandingReader {
 
   /** The most rows of the ring that one read touches, whole or in part. */
   val MostRows = LargestRead.Dwords / HardBlock.Dwords + 2
@@ -116,8 +116,8 @@ object RingReader {
   case class Beat(p: ReturnParam) extends Bundle {
     val row           = UInt(p.rowWidth bits)
     val lastOfRequest = Bool()
-    val dwords        = UInt(11 bits)
-    val context       = Bits(16 bits)
+    val dwords        = UInt(Numbers.DwordCountWidth bits)
+    val context       = Bits(Numbers.ContextWidth bits)
     val error         = ReadError()
     // A bit for each lane: 1 gives the lane's data, 0 gives zero.
     val show = Bits(HardBlock.Dwords bits)
