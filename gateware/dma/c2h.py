@@ -211,7 +211,7 @@ class C2h(LiteXModule):
         # The last 24 bits of the beat before. The shift to the write's byte offset moves some of
         # them into the present beat.
         carry  = Signal(24)
-        window = Signal(len(carry) + numbers.DATA_WIDTH)
+        joined = Signal(len(carry) + numbers.DATA_WIDTH)
         turned = Signal(numbers.DATA_WIDTH)
         end    = Mux(notice.valid, notice.end, header.end)
         address, chosen = notice.address(Cat(Signal(2), header.address[2:]))
@@ -241,9 +241,9 @@ class C2h(LiteXModule):
                 source.last_be.eq(header.last_be),
                 source.dat.eq(turned)
             ),
-            window.eq(Cat(carry, store.data)),
+            joined.eq(Cat(carry, store.data)),
             Case(header.address[:2], {
-                n: turned.eq(window[24 - 8*n:len(window) - 8*n]) for n in range(4)}),
+                n: turned.eq(joined[24 - 8*n:len(joined) - 8*n]) for n in range(4)}),
             store.ready.eq(moves & source.ready & ~(last & header.tail)),
             header.ready.eq((moves & source.ready & last) |
                 (header.valid & header.none & self.run & ~notice.hold)),

@@ -179,14 +179,14 @@ class H2c(LiteXModule):
         shift  = Signal(2)
         bytes  = Signal(numbers.STREAM_BYTES)
         # The beat in `held`, and behind it the first 3 bytes of the next beat.
-        window = Signal(numbers.DATA_WIDTH + 24)
+        joined = Signal(numbers.DATA_WIDTH + 24)
         self.comb += [
             sink.ready.eq(1), # The room in the store was reserved with the request.
             store.reset.eq(~self.run),
             store.sink.valid.eq(held.valid & (whole | sink.valid | (shift == 0))),
             store.sink.first.eq(held.first),
-            window.eq(Cat(held.data, sink.dat[:24])),
-            Case(shift, {n: store.sink.data.eq(window[8*n:8*n + numbers.DATA_WIDTH])
+            joined.eq(Cat(held.data, sink.dat[:24])),
+            Case(shift, {n: store.sink.data.eq(joined[8*n:8*n + numbers.DATA_WIDTH])
                 for n in range(4)}),
             store.source.connect(self.source),
 

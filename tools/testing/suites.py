@@ -62,7 +62,7 @@ ELSEWHERE: Table = {
         "BlockAligner PacketReader PlayerPace PlayerParam": "PlayerTest.scala",
     },
     "gateware/capture/queues": {
-        "FlowKey HeaderWindow": "FrameParserTest.scala",
+        "FlowKey FrameHeaders": "FrameParserTest.scala",
         "FrameSorterVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
         "DiscardAccounts": "CaptureQueuesTest.scala",
         "Rule RuleTable Spread": "FrameSorterTest.scala",

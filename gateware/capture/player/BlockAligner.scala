@@ -65,7 +65,8 @@ case class BlockAligner() extends Component {
   val lane      = Reg(UInt(LaneWidth bits)) init 0
   val first     = RegInit(True)
 
-  val window = new Area {
+  /** The eight dwords from `lane` on, and what the block's length says if it begins with them. */
+  val aligned = new Area {
     // Two steps, by an even number of dwords and by one more, take fewer LUTs than one.
     val both   = held.dwords ++ entry.out.dwords
     val even   = (0 to Lanes).map(i => Vec((0 until Lanes by 2).map(by => both(i + by)))(lane >> 1))
@@ -86,18 +87,18 @@ case class BlockAligner() extends Component {
     val left = Reg(UInt(BlockWidth - 2 bits)) init 0
     // The present beat is the block's last one. Used only if it is not also the block's first beat.
     val later = Reg(Bool()) init False
-    val ends  = first ? window.single | later
-    val rest  = first ? window.length(LaneWidth + 1 downto 2) | left(LaneWidth - 1 downto 0)
+    val ends  = first ? aligned.single | later
+    val rest  = first ? aligned.length(LaneWidth + 1 downto 2) | left(LaneWidth - 1 downto 0)
     // `rest` is the number of the block's dwords in its last beat, modulo 8. If it is 0, all eight
     // dwords of the last beat belong to the block.
-    val full = first ? window.length(LaneWidth + 2) | rest === 0
+    val full = first ? aligned.length(LaneWidth + 2) | rest === 0
     val end  = lane +^ (full ? U(Lanes, LaneWidth + 1 bits) | rest.resize(LaneWidth + 1))
     // `before` is the lane behind the block's end, used if the block began in an earlier beat. It
     // is computed from `left`, and not from `end`, since `end` also depends on the length of a
     // block that begins now, which is known too late in the cycle.
     val before = lane +^ ((left(LaneWidth - 1 downto 0) - 1) +^ U(1, 1 bits))
-    val within = first ? window.within | before <= Lanes
-    val fills  = first ? window.fills | before >= Lanes
+    val within = first ? aligned.within | before <= Lanes
+    val fills  = first ? aligned.fills | before >= Lanes
   }
   import ending.{end, ends}
 
@@ -115,8 +116,8 @@ case class BlockAligner() extends Component {
   }
   when(fire) {
     first        := ends
-    ending.left  := first ? (window.length >> 2).resize(BlockWidth - 2) | ending.left - Lanes
-    ending.later := first ? window.double | ending.left <= 3 * Lanes
+    ending.left  := first ? (aligned.length >> 2).resize(BlockWidth - 2) | ending.left - Lanes
+    ending.later := first ? aligned.double | ending.left <= 3 * Lanes
     when(ends) { lane := end.resized }
   }
   when(io.stop) {
@@ -127,7 +128,7 @@ case class BlockAligner() extends Component {
   io.blocks.valid := fire
   io.blocks.last  := ends
   io.blocks.opens := first
-  io.blocks.data  := window.data.asBits
+  io.blocks.data  := aligned.data.asBits
   io.blocks.end   := ending.rest - 1
   io.inBlock      := !first || heldValid
   io.busy         := fire || entry.out.fire

@@ -17,46 +17,46 @@ import lanebox.vocabulary.EtherType
   */
 case class FrameParser() extends Component {
   val io = new Bundle {
-    val window = slave(Stream(HeaderWindow.Headers()))
-    val soon   = out Bool () // `window` is ready in the next cycle.
+    val headers = slave(Stream(FrameHeaders.Headers()))
+    val soon    = out Bool () // FrameParser takes `headers` in the next cycle.
     // A dword of the frame that was taken, and the TCP flags of a header that begins there.
-    val place = out UInt (HeaderWindow.DwordWidth bits)
+    val place = out UInt (FrameHeaders.DwordWidth bits)
     val word  = in Bits (32 bits)
     val flags = in Bits (8 bits)
     val key   = master(Stream(FlowKey()))
   }
   import FrameParser._
-  import HeaderWindow.DwordWidth
+  import FrameHeaders.DwordWidth
 
   object Step extends SpinalEnum(binaryOneHot) {
     setName("ParserStep")
     val rest, network, read, decide = newElement()
   }
-  val step   = RegInit(Step.rest)
-  val window = Reg(HeaderWindow.Headers())
-  val loads  = Bool()
+  val step    = RegInit(Step.rest)
+  val headers = Reg(FrameHeaders.Headers())
+  val loads   = Bool()
   // No stream operator fits: a frame takes several steps, and its key is still held in those of
   // the next frame.
-  io.window.ready := loads
-  when(loads && io.window.valid) { window := io.window.payload }
+  io.headers.ready := loads
+  when(loads && io.headers.valid) { headers := io.headers.payload }
 
   /** Step 1 of a frame: the header of IPv4 or IPv6 behind 0 to 2 VLAN tags. */
   val network = new Area {
     def word(i: Int): Bits =
-      Seq(1, 2).foldLeft(window.dword(i))((chosen, tags) =>
-        (window.tags === tags) ? window.dword(i + tags) | chosen
+      Seq(1, 2).foldLeft(headers.dword(i))((chosen, tags) =>
+        (headers.tags === tags) ? headers.dword(i + tags) | chosen
       )
-    def holds(dwords: Int): Bool = window.dwords >= window.tags +^ U(dwords, DwordWidth bits)
+    def holds(dwords: Int): Bool = headers.dwords >= headers.tags +^ U(dwords, DwordWidth bits)
     val words                    = Vec((0 until Ipv6Dwords).map(word))
     val version                  = words(0)(31 downto 28)
     // The length of the IPv4 header, in dwords.
     val size = words(0)(27 downto 24).asUInt
-    val kind = window.etherType
+    val kind = headers.etherType
     val ipv4 =
       kind === EtherType.Ipv4 && version === 4 && size >= Ipv4Dwords && holds(Ipv4Dwords)
     val ipv6   = kind === EtherType.Ipv6 && version === 6 && holds(Ipv6Dwords)
     val later  = words(1)(12 downto 0) =/= 0 // A fragment of IPv4 that is not the first one.
-    val behind = window.tags.resize(PlaceWidth) + (ipv6 ? U(Ipv6Dwords, 4 bits) | size)
+    val behind = headers.tags.resize(PlaceWidth) + (ipv6 ? U(Ipv6Dwords, 4 bits) | size)
   }
 
   val key   = Reg(FlowKey())
@@ -68,11 +68,11 @@ case class FrameParser() extends Component {
   when(io.key.ready) { held := False }
   when(step === Step.network && free) {
     import network._
-    key.port        := window.facts.port
-    key.length      := window.facts.length
-    key.etherType   := window.etherType
-    key.tagged      := window.tags =/= 0
-    key.vlan        := window.vlan
+    key.port        := headers.facts.port
+    key.length      := headers.facts.length
+    key.etherType   := headers.etherType
+    key.tagged      := headers.tags =/= 0
+    key.vlan        := headers.vlan
     key.ipv4        := ipv4
     key.ipv6        := ipv6
     key.fragment    := ipv4 && (later || words(1)(13))
@@ -100,15 +100,15 @@ case class FrameParser() extends Component {
     io.place := place.resized
     val word    = RegNext(io.word)
     val flags   = RegNext(io.flags)
-    val isHere  = hasPlace && place < window.dwords
+    val isHere  = hasPlace && place < headers.dwords
     val here    = RegNext(isHere)
-    val flagged = RegNext(place + TcpFlagsDword < window.dwords)
+    val flagged = RegNext(place + TcpFlagsDword < headers.dwords)
   }
 
   /** Step 3 finds that the header has ports, that it is an extension header to pass over, or that
     * the search ends.
     *
-    * The protocol is compared in step 2, so that HeaderWindow learns in that step whether its next
+    * The protocol is compared in step 2, so that FrameHeaders learns in that step whether its next
     * frame is taken in step 3.
     */
   val decide = new Area {
@@ -149,7 +149,7 @@ case class FrameParser() extends Component {
   }
 
   loads   := step === Step.rest || decide.ends
-  io.soon := loads && !io.window.valid || step === Step.read && !decide.goesOn
+  io.soon := loads && !io.headers.valid || step === Step.read && !decide.goesOn
   switch(step) {
     is(Step.network) { when(free) { step := Step.read } }
     is(Step.read) { step := Step.decide }
@@ -160,7 +160,7 @@ case class FrameParser() extends Component {
       } otherwise { step := Step.read }
     }
   }
-  when(loads && io.window.valid) { step := Step.network }
+  when(loads && io.headers.valid) { step := Step.network }
   io.key.valid   := held
   io.key.payload := key
 }

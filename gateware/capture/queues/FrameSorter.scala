@@ -15,7 +15,7 @@ import lanebox.vocabulary.Frames
   * {{{
   *   frames ---+--- store, 32 beats ---------------------------------+---> sorted
   *             |                                                     |
-  *             +--- HeaderWindow ---> FrameParser ---+-> RuleTable --+ verdicts
+  *             +--- FrameHeaders ---> FrameParser ---+-> RuleTable --+ verdicts
   *                                                   +-> Spread -----+
   * }}}
   *
@@ -40,7 +40,7 @@ case class FrameSorter(units: Int = 4, key: BigInt = Toeplitz.Symmetric) extends
   noIoPrefix()
   import FrameSorter._
 
-  val window  = HeaderWindow()
+  val headers = FrameHeaders()
   val parser  = FrameParser()
   val rules   = RuleTable(units)
   val spread  = Spread(key)
@@ -50,15 +50,15 @@ case class FrameSorter(units: Int = 4, key: BigInt = Toeplitz.Symmetric) extends
     fifo.addAttribute("ram_style", "distributed")
 
   val room  = RegNext(beats.io.availability > 1) init False
-  val takes = room && window.io.ready
+  val takes = room && headers.io.ready
   val come  = io.frames.continueWhen(takes).toFlow
-  window.io.beat << come
+  headers.io.beat << come
   beats.io.push << come.toStream
-  parser.io.window << window.io.window
-  window.io.soon  := parser.io.soon
-  window.io.place := parser.io.place
-  parser.io.word  := window.io.word
-  parser.io.flags := window.io.flags
+  parser.io.headers << headers.io.headers
+  headers.io.soon  := parser.io.soon
+  headers.io.place := parser.io.place
+  parser.io.word   := headers.io.word
+  parser.io.flags  := headers.io.flags
 
   // The parser goes on with the next frame while the rules are compared with the frame before.
   val parsed = parser.io.key.m2sPipe()
@@ -103,7 +103,7 @@ case class FrameSorter(units: Int = 4, key: BigInt = Toeplitz.Symmetric) extends
 
 object FrameSorter {
 
-  /** The most beats that wait for a verdict: those of all frames in HeaderWindow, FrameParser and
+  /** The most beats that wait for a verdict: those of all frames in FrameHeaders, FrameParser and
     * RuleTable.
     */
   val StoreBeats = 32

@@ -23,7 +23,7 @@ case class Toeplitz(key: BigInt = Toeplitz.Symmetric) extends Component {
   import Toeplitz._
 
   val terms = (0 until InputBits)
-    .groupBy(bit => window(key, bit))
+    .groupBy(bit => keyPart(key, bit))
     .toSeq
     .sortBy(_._2.head)
     .map { case (adds, bits) =>
@@ -57,9 +57,9 @@ object Toeplitz {
 
   /** Says whether a bit of the input adds the same to the hash as the bit 16 places before it. */
   def repeats(key: BigInt): Boolean =
-    (16 until InputBits).forall(bit => window(key, bit) == window(key, bit - 16))
+    (16 until InputBits).forall(bit => keyPart(key, bit) == keyPart(key, bit - 16))
 
   /** Returns the 32 bits of the key that input bit `bit` adds to the hash. */
-  def window(key: BigInt, bit: Int): BigInt =
+  def keyPart(key: BigInt, bit: Int): BigInt =
     (key >> (KeyBits - HashBits - bit)) & ((BigInt(1) << HashBits) - 1)
 }

@@ -40,11 +40,11 @@ case class RingLimit(queueWidth: Int = 0) extends Component {
   val cleared = QueueState.Walk(queueWidth, io.clear)
 
   val latest = RegNextWhen(io.limit.payload >> (64 - Width), io.limit.valid) init 0
-  val target = RegNext(io.select)
+  val chosen = RegNext(io.select)
   val came   = RegNext(io.limit.valid) init False
   val grows  = Bool()
   val limits =
-    QueueState(UInt(Width bits), target, grows, cleared, late = true)(_ => U(0, Width bits))
+    QueueState(UInt(Width bits), chosen, grows, cleared, late = true)(_ => U(0, Width bits))
   grows       := came && latest > limits.now
   limits.next := latest
 

@@ -9,19 +9,19 @@ import spinal.lib._
 
 import lanebox.vocabulary.Frames
 
-/** HeaderWindow and FrameParser together, as in FrameSorter. */
+/** FrameHeaders and FrameParser together, as in FrameSorter. */
 case class ParserDut() extends Component {
   val io = new Bundle {
     val frames = slave(Frames())
     val key    = master(Stream(FlowKey()))
   }
-  val window = HeaderWindow()
-  val parser = FrameParser()
-  window.io.beat << io.frames.continueWhen(window.io.ready).toFlow
-  parser.io.window << window.io.window
-  window.io.soon  := parser.io.soon
-  window.io.place := parser.io.place
-  parser.io.word  := window.io.word
-  parser.io.flags := window.io.flags
+  val headers = FrameHeaders()
+  val parser  = FrameParser()
+  headers.io.beat << io.frames.continueWhen(headers.io.ready).toFlow
+  parser.io.headers << headers.io.headers
+  headers.io.soon  := parser.io.soon
+  headers.io.place := parser.io.place
+  parser.io.word   := headers.io.word
+  parser.io.flags  := headers.io.flags
   io.key << parser.io.key
 }

@@ -12,26 +12,26 @@ import lanebox.vocabulary.{EtherType, Frames}
 /** Gathers the first 128 bytes of each frame, in which the parser looks for headers.
   *
   * The first 64 bytes, in which IP is, are offered all at once. All 128 bytes are in LUTRAM, which
-  * has them for the frame that is gathered, and for the frame whose window was taken last. Of this
-  * frame `word` shows the dword `place` from byte 14 on, and `flags` the place of the TCP flags
-  * behind it.
+  * has them for the frame that is gathered, and for the frame whose headers were taken last. Of
+  * this frame `word` shows the dword `place` from byte 14 on, and `flags` the place of the TCP
+  * flags behind it.
   *
-  * HeaderWindow copies beats that go to another stage. A beat may come only while `ready` is high.
-  * `ready` is low while the window of an earlier frame has not been taken, and is not taken now. It
-  * is a register, since the path from it to the sources of frames is long. So `soon` says whether
-  * the window can be taken in the next cycle.
+  * FrameHeaders copies beats that go to another stage. A beat may come only while `ready` is high.
+  * `ready` is low while the headers of an earlier frame have not been taken, and are not taken now.
+  * It is a register, since the path from it to the sources of frames is long. So `soon` says
+  * whether the headers can be taken in the next cycle.
   */
-case class HeaderWindow() extends Component {
+case class FrameHeaders() extends Component {
   val io = new Bundle {
-    val beat   = slave(Flow(Fragment(Frames.Beat()))) // Valid only while `ready` is high.
-    val ready  = out Bool ()
-    val soon   = in Bool ()
-    val window = master(Stream(HeaderWindow.Headers()))
-    val place  = in UInt (HeaderWindow.DwordWidth bits)
-    val word   = out Bits (32 bits)
-    val flags  = out Bits (8 bits)
+    val beat    = slave(Flow(Fragment(Frames.Beat()))) // Valid only while `ready` is high.
+    val ready   = out Bool ()
+    val soon    = in Bool ()
+    val headers = master(Stream(FrameHeaders.Headers()))
+    val place   = in UInt (FrameHeaders.DwordWidth bits)
+    val word    = out Bits (32 bits)
+    val flags   = out Bits (8 bits)
   }
-  import HeaderWindow._
+  import FrameHeaders._
 
   val beats = Reg(Vec(Bits(8 * Frames.BeatBytes bits), OfferedBeats))
   val head  = Reg(Facts())
@@ -40,7 +40,7 @@ case class HeaderWindow() extends Component {
 
   val isKept = at < Beats
   val fills  = io.beat.valid && isKept && (io.beat.last || at === Beats - 1)
-  val stays  = full && !io.window.ready
+  val stays  = full && !io.headers.ready
   val ready  = RegNext(!fills && !stays || io.soon) init False
   full     := fills || stays
   io.ready := ready
@@ -55,10 +55,10 @@ case class HeaderWindow() extends Component {
     when(io.beat.last) { at := 0 }
   }
 
-  // No stream operator fits: up to four beats become one window.
-  io.window.valid := full
-  io.window.bytes := beats.asBits
-  io.window.facts := head
+  // No stream operator fits: up to four beats become one `headers`.
+  io.headers.valid := full
+  io.headers.bytes := beats.asBits
+  io.headers.facts := head
 
   /** Keeps all beats of two frames. A dword from byte 14 on is a half with an odd number, of
     * all halves of a beat, and the next half. So it is read from two memories.
@@ -66,7 +66,7 @@ case class HeaderWindow() extends Component {
   val look = new Area {
     val gathers = RegInit(False) // The part of the memories for the frame that is gathered.
     when(fills) { gathers := !gathers }
-    val taken  = RegNextWhen(!gathers, io.window.fire)
+    val taken  = RegNextWhen(!gathers, io.headers.fire)
     val halves = io.beat.data.subdivideIn(16 bits)
     val writes = io.beat.valid && isKept
 
@@ -95,20 +95,20 @@ case class HeaderWindow() extends Component {
     def holds(bytes: Int): Bool = head.bytes >= bytes
     val one                     = isTag(half(12)) && holds(18)
     val two                     = one && isTag(half(16)) && holds(22)
-    io.window.tags      := one.asUInt + two.asUInt.resize(2)
-    io.window.vlan      := one ? half(14).resize(12) | B(0, 12 bits)
-    io.window.etherType := two ? half(20) | (one ? half(16) | half(12))
-    when(!holds(14)) { io.window.etherType := 0 }
+    io.headers.tags      := one.asUInt + two.asUInt.resize(2)
+    io.headers.vlan      := one ? half(14).resize(12) | B(0, 12 bits)
+    io.headers.etherType := two ? half(20) | (one ? half(16) | half(12))
+    when(!holds(14)) { io.headers.etherType := 0 }
   }
 
-  // The window's dwords begin with byte 14, behind an Ethernet header without tags.
+  // The dwords of `headers` begin with byte 14, behind an Ethernet header without tags.
   val most = U((Beats * Frames.BeatBytes - EthernetBytes) / 4, DwordWidth bits)
   val rest = (head.bytes - EthernetBytes) >> 2
-  io.window.dwords := (head.bytes < EthernetBytes) ? U(0, DwordWidth bits) |
+  io.headers.dwords := (head.bytes < EthernetBytes) ? U(0, DwordWidth bits) |
     ((rest > most) ? most | rest.resize(DwordWidth))
 }
 
-object HeaderWindow {
+object FrameHeaders {
   val Beats         = 4
   val OfferedBeats  = 2
   val EthernetBytes = 14
