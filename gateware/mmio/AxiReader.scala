@@ -51,17 +51,17 @@ case class AxiReader(p: MmioParam) extends Component {
   }
 
   case class Place() extends Bundle {
-    val slot     = UInt(SlotWidth bits)
-    val address  = UInt(30 bits)
-    val left     = UInt(10 bits)
-    val firstGap = UInt(2 bits)
-    val lastGap  = UInt(2 bits)
-    val closes   = Bool()
-    val failed   = Bool()
-    val tick     = UInt(3 bits)
+    val readNumber = UInt(ReadNumberWidth bits)
+    val address    = UInt(30 bits)
+    val left       = UInt(10 bits)
+    val firstGap   = UInt(2 bits)
+    val lastGap    = UInt(2 bits)
+    val closes     = Bool()
+    val failed     = Bool()
+    val tick       = UInt(3 bits)
   }
   case class Burst() extends Bundle {
-    val place    = UInt(SlotWidth bits)
+    val place    = UInt(ReadNumberWidth bits)
     val epoch    = UInt(AxiTarget.EpochBits bits)
     val address  = UInt(30 bits)
     val firstGap = UInt(2 bits)
@@ -69,28 +69,28 @@ case class AxiReader(p: MmioParam) extends Component {
     val single   = Bool()
   }
 
-  val places = Mem(Place(), Slots)
+  val places = Mem(Place(), Reads)
   // For each place (512 bytes of memory): the first row and the epoch of the piece whose data lands
   // in the place. They are read for each beat on AXI's R channel.
-  val starts = Mem(Bits(PieceRowBits + AxiTarget.EpochBits bits), Slots)
+  val starts = Mem(Bits(PieceRowBits + AxiTarget.EpochBits bits), Reads)
 
   def epochOf(place: UInt) = starts.readAsync(place)(0, AxiTarget.EpochBits bits).asUInt
 
   // Bit n is about the burst of place n. `live`: its beats are still taken. `started`: a beat has
   // come. `done`: no more beats will come.
-  val live, done, started = Reg(Bits(Slots bits)) init 0
+  val live, done, started = Reg(Bits(Reads bits)) init 0
   val epoch               = Reg(UInt(AxiTarget.EpochBits bits)) init 0
-  val tail, head, freed   = Reg(UInt(SlotWidth + 1 bits)) init 0
-  val used                = Reg(UInt(SlotWidth + 1 bits)) init 0
+  val tail, head, freed   = Reg(UInt(ReadNumberWidth + 1 bits)) init 0
+  val used                = Reg(UInt(ReadNumberWidth + 1 bits)) init 0
   val full                = used.msb
-  val place               = tail.resize(SlotWidth bits)
+  val place               = tail.resize(ReadNumberWidth bits)
 
   // Reads are cut into pieces, one piece per cycle ------------------------------------------------
 
-  val bursts = StreamFifo(Burst(), Slots, latency = 1)
+  val bursts = StreamFifo(Burst(), Reads, latency = 1)
 
   val cut = new Area {
-    val queue = StreamFifo(TargetRead(), Slots, latency = 1)
+    val queue = StreamFifo(TargetRead(), Reads, latency = 1)
     queue.io.push << io.read.toStream
 
     val busy    = RegInit(False)
@@ -144,14 +144,14 @@ case class AxiReader(p: MmioParam) extends Component {
     val nothing = first && current.left === 0 && current.firstBe === 0
 
     val entry = Place()
-    entry.slot     := current.slot
-    entry.address  := current.address
-    entry.left     := current.left
-    entry.firstGap := first ? ByteEnables.firstGap(current.firstBe) | U(0)
-    entry.lastGap  := lastGap
-    entry.closes   := closes
-    entry.failed   := failed
-    entry.tick     := clock.tick
+    entry.readNumber := current.readNumber
+    entry.address    := current.address
+    entry.left       := current.left
+    entry.firstGap   := first ? ByteEnables.firstGap(current.firstBe) | U(0)
+    entry.lastGap    := lastGap
+    entry.closes     := closes
+    entry.failed     := failed
+    entry.tick       := clock.tick
     places.write(place, entry, go)
     starts.write(place, (rowInPiece ## epoch), go)
 
@@ -189,13 +189,13 @@ case class AxiReader(p: MmioParam) extends Component {
   val land = new Area {
     val r = io.r.toFlow.m2sPipe
 
-    val number   = r.id.resize(SlotWidth bits)
+    val number   = r.id.resize(ReadNumberWidth bits)
     val start    = starts.readAsync(number)
     val startRow = start(AxiTarget.EpochBits, PieceRowBits bits).asUInt
     val mine = r.valid && live(number) &&
-      start(0, AxiTarget.EpochBits bits).asUInt === r.id(SlotWidth, AxiTarget.EpochBits bits)
+      start(0, AxiTarget.EpochBits bits).asUInt === r.id(ReadNumberWidth, AxiTarget.EpochBits bits)
     // For each burst that has brought a beat: its next row, and whether AXI reported an error.
-    val rows   = Mem(UInt(PieceRowBits + 1 bits), Slots)
+    val rows   = Mem(UInt(PieceRowBits + 1 bits), Reads)
     val before = rows.readAsync(number)
     val row    = started(number) ? before.resize(PieceRowBits bits) | startRow
     val bad    = r.resp(1) || (started(number) && before.msb)
@@ -207,7 +207,7 @@ case class AxiReader(p: MmioParam) extends Component {
     val at    = RegNext(number @@ row)
     val data  = RegNext(r.data)
     val lanes = for (lane <- 0 until HardBlock.Dwords) yield {
-      val memory = Mem(Bits(32 bits), Slots * PieceRows).setName(s"landing_$lane")
+      val memory = Mem(Bits(32 bits), Reads * PieceRows).setName(s"landing_$lane")
         .addAttribute("ram_style", "block")
       memory.write(at, data(32 * lane, 32 bits), store)
       memory.readSync(io.landing.readRows(lane), io.landing.readEnable)
@@ -218,7 +218,7 @@ case class AxiReader(p: MmioParam) extends Component {
   // The oldest place (memory of one piece) is handed to CompletionBuilder -------------------------
 
   val oldest = new Area {
-    val number  = head.resize(SlotWidth bits)
+    val number  = head.resize(ReadNumberWidth bits)
     val entry   = places.readAsync(number)
     val waiting = head =/= tail
     val age     = clock.tick - entry.tick
@@ -231,17 +231,17 @@ case class AxiReader(p: MmioParam) extends Component {
 
     // No stream operator fits: the answers of a burst, or its timeout, become one fetch.
     val fetch = Stream(Fetch(p))
-    fetch.valid    := known && !abort
-    fetch.slot     := entry.slot
-    fetch.source   := p.axiSource
-    fetch.row      := (number @@ entry.address(PieceRowBits + 2 downto 3)).resized
-    fetch.shift    := entry.address(2 downto 0)
-    fetch.left     := entry.left
-    fetch.firstGap := entry.firstGap
-    fetch.lastGap  := entry.lastGap
-    fetch.status   := bad ? CompletionStatus.Abort | CompletionStatus.Success
-    fetch.onePiece := True
-    fetch.closes   := entry.closes || bad
+    fetch.valid      := known && !abort
+    fetch.readNumber := entry.readNumber
+    fetch.source     := p.axiSource
+    fetch.row        := (number @@ entry.address(PieceRowBits + 2 downto 3)).resized
+    fetch.shift      := entry.address(2 downto 0)
+    fetch.left       := entry.left
+    fetch.firstGap   := entry.firstGap
+    fetch.lastGap    := entry.lastGap
+    fetch.status     := bad ? CompletionStatus.Abort | CompletionStatus.Success
+    fetch.onePiece   := True
+    fetch.closes     := entry.closes || bad
     io.fetch << fetch.m2sPipe()
 
     // A place is dropped only when no older place is being fetched, because places become free in
@@ -278,7 +278,7 @@ case class AxiReader(p: MmioParam) extends Component {
     io.error.address := report.address
   }
 
-  for (n <- 0 until Slots) {
+  for (n <- 0 until Reads) {
     val answered = land.mine && land.number === n
     val placed   = cut.go && place === n
     when(answered) {

@@ -72,7 +72,7 @@ case class AxiTarget(p: MmioParam) extends Component {
 object AxiTarget {
   val WriteBeats = 32
   val IdWidth    = Numbers.AxiIdWidth
-  val EpochBits  = IdWidth - MmioParam.SlotWidth
+  val EpochBits  = IdWidth - MmioParam.ReadNumberWidth
 
   def config(addressWidth: Int) = Axi4Config(
     addressWidth = addressWidth,

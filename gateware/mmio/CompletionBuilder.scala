@@ -127,7 +127,7 @@ case class CompletionBuilder(p: MmioParam) extends Component {
     val bytes    = ((fetch.left +^ U(1)) << 2) - (fetch.firstGap +^ fetch.lastGap)
 
     val opening = CompletionHeader()
-    opening.slot         := fetch.slot
+    opening.readNumber   := fetch.readNumber
     opening.status       := fetch.status
     opening.lowerAddress := fetch.row(1 downto 0) @@ fetch.shift @@ fetch.firstGap
     opening.byteCount    := bytes
@@ -194,7 +194,7 @@ object CompletionBuilder {
     * are all ones, as far as they are below the largest payload size.
     */
   case class Fetch(p: MmioParam) extends Bundle {
-    val slot = UInt(MmioParam.SlotWidth bits)
+    val readNumber = UInt(MmioParam.ReadNumberWidth bits)
     // The number of the lane memory that the data is fetched from (MmioParam).
     val source = UInt(p.sourceWidth bits)
     val row    = UInt(p.rowWidth bits)
@@ -213,11 +213,11 @@ object CompletionBuilder {
     def isError = status =/= CompletionStatus.Success
   }
 
-  /** The header of a completion for the host, without the fields that MmioBridge keeps in the read
-    * slot of the completion's read.
+  /** The header of a completion for the host, without the fields that MmioBridge keeps under the
+    * number of the completion's read.
     */
   case class CompletionHeader() extends Bundle {
-    val slot         = UInt(MmioParam.SlotWidth bits)
+    val readNumber   = UInt(MmioParam.ReadNumberWidth bits)
     val status       = Bits(3 bits)
     val lowerAddress = UInt(7 bits)
     val byteCount    = UInt(Numbers.ByteCountWidth bits)

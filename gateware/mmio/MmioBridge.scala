@@ -99,14 +99,14 @@ case class MmioBridge(p: MmioParam) extends Component {
     val shift   = address(2 downto 0)
   }
 
-  val slots = ReadSlots()
+  val readNumbers = ReadNumbers()
   val full = new Area {
     val wishbone, axi, axiDead = Bool()
     val holds                  = (decode.wishbone && wishbone) || (decode.axi && axi && !axiDead)
     val drops                  = decode.axi && axi && axiDead
   }
   val mayBegin = !(first && io.stop)
-  val mayRead  = slots.io.take.valid && mayBegin
+  val mayRead  = readNumbers.io.take.valid && mayBegin
   val mayWrite = (!first || !full.holds) && mayBegin
   // No stream operator fits: reads and writes wait for different things, and `ready` must not
   // depend on `valid`.
@@ -115,7 +115,7 @@ case class MmioBridge(p: MmioParam) extends Component {
   // A read is taken whatever its target is, so for reads `ready` does not depend on the decoder.
   val accept = request.fire
   val isRead = request.valid && !request.write && mayRead
-  slots.io.take.ready := isRead
+  readNumbers.io.take.ready := isRead
 
   // Writes: rotated into lanes, given to all targets a cycle later --------------------------------
 
@@ -180,42 +180,42 @@ case class MmioBridge(p: MmioParam) extends Component {
 
   // Reads -----------------------------------------------------------------------------------------
 
-  case class Slot() extends Bundle {
+  case class ReadFields() extends Bundle {
     val requester = RequesterId()
     val request   = ErrorInformation()
     val time      = UInt(20 bits)
   }
-  val slotTable = Mem(Slot(), Slots)
-  val time      = CounterFreeRun(BigInt(1) << 20).value
-  val taken     = Slot()
+  val readFields = Mem(ReadFields(), Reads)
+  val time       = CounterFreeRun(BigInt(1) << 20).value
+  val taken      = ReadFields()
   taken.requester       := request.requester
   taken.request.address := request.address
   taken.request.dwords  := request.dwords
   taken.request.firstBe := request.firstBe
   taken.request.lastBe  := request.lastBe
   taken.time            := time
-  slotTable.write(slots.io.take.payload, taken, isRead)
+  readFields.write(readNumbers.io.take.payload, taken, isRead)
 
   val left   = (request.dwords - 1).resize(10 bits)
   val direct = Stream(Fetch(p))
-  direct.valid    := isRead && !decode.wishbone && !decode.axi
-  direct.slot     := slots.io.take.payload
-  direct.source   := OHToUInt(decode.memories).resized
-  direct.row      := decode.row.resized
-  direct.shift    := decode.shift
-  direct.left     := left
-  direct.firstGap := ByteEnables.firstGap(request.firstBe)
-  direct.lastGap  := ByteEnables.lastGap(request.dwords === 1, request.firstBe, request.lastBe)
-  direct.status   := decode.nothing ? CompletionStatus.Unsupported | CompletionStatus.Success
-  direct.onePiece := False
-  direct.closes   := True
+  direct.valid      := isRead && !decode.wishbone && !decode.axi
+  direct.readNumber := readNumbers.io.take.payload
+  direct.source     := OHToUInt(decode.memories).resized
+  direct.row        := decode.row.resized
+  direct.shift      := decode.shift
+  direct.left       := left
+  direct.firstGap   := ByteEnables.firstGap(request.firstBe)
+  direct.lastGap    := ByteEnables.lastGap(request.dwords === 1, request.firstBe, request.lastBe)
+  direct.status     := decode.nothing ? CompletionStatus.Unsupported | CompletionStatus.Success
+  direct.onePiece   := False
+  direct.closes     := True
 
   val newRead = TargetRead()
-  newRead.slot    := slots.io.take.payload
-  newRead.address := decode.address
-  newRead.left    := left
-  newRead.firstBe := request.firstBe
-  newRead.lastBe  := request.lastBe
+  newRead.readNumber := readNumbers.io.take.payload
+  newRead.address    := decode.address
+  newRead.left       := left
+  newRead.firstBe    := request.firstBe
+  newRead.lastBe     := request.lastBe
   val slowRead = RegNext(newRead)
 
   // Completions -----------------------------------------------------------------------------------
@@ -223,7 +223,7 @@ case class MmioBridge(p: MmioParam) extends Component {
   // A read is cut into completions of 128 to 512 bytes, by the host's Max_Payload_Size. Larger
   // completions would gain nothing and need more memory. All blocks that cut a read must cut it
   // alike, so the size changes only while no read is inside the bridge.
-  val noRead = slots.io.used === 0 && !request.valid
+  val noRead = readNumbers.io.used === 0 && !request.valid
   val pieceMask = RegNextWhen(
     io.maxPayload.mux(
       0       -> U(3, PieceRowBits bits),
@@ -332,9 +332,9 @@ case class MmioBridge(p: MmioParam) extends Component {
     val axiTurn      = if (p.wishbone) 2 else 1
 
     // With `strict`, `turns` holds the target of each read, in order. It has a place for every read
-    // slot, so a push need not wait for `ready`. The head of each queue is in a register, because
+    // inside, so a push need not wait for `ready`. The head of each queue is in a register, because
     // it would come late in the cycle from a memory.
-    val turns = StreamFifo(UInt(2 bits), Slots, latency = 1)
+    val turns = StreamFifo(UInt(2 bits), Reads, latency = 1)
     val next  = turns.io.pop.combStage()
     val turn  = next.stage()
     turns.io.push.valid   := isRead && strict
@@ -347,7 +347,7 @@ case class MmioBridge(p: MmioParam) extends Component {
     // `direct` (the read that comes in now) is known late in the cycle, through the whole decoder.
     // So the choice of the next fetch does not depend on `direct`, as that of a StreamArbiter
     // would: `direct` bypasses the queue only if no other fetch waits.
-    val queue   = StreamFifo(Fetch(p), Slots, latency = 0)
+    val queue   = StreamFifo(Fetch(p), Reads, latency = 0)
     val head    = queue.io.pop.stage()
     val queued  = head.continueWhen(mayGo(0))
     val gated   = slow.zipWithIndex.map { case (source, n) => source.continueWhen(mayGo(n + 1)) }
@@ -371,38 +371,38 @@ case class MmioBridge(p: MmioParam) extends Component {
     val passing = passes && !takeSlow && fetch.ready
     queue.io.push.valid   := direct.valid && !passing
     queue.io.push.payload := direct.payload
-    direct.ready          := True // The queue has a place for every read slot, so it is never full.
+    direct.ready          := True // The queue has a place for every read, so it is never full.
     turn.ready            := fetch.fire && fetch.closes
   }
 
   // Completions to the host -----------------------------------------------------------------------
 
   val answer = new Area {
-    val beat = builder.io.beats
-    val slot = slotTable.readAsync(beat.header.slot)
+    val beat   = builder.io.beats
+    val fields = readFields.readAsync(beat.header.readNumber)
     io.completion.arbitrationFrom(beat)
     io.completion.last         := beat.last
-    io.completion.requester    := slot.requester
+    io.completion.requester    := fields.requester
     io.completion.status       := beat.header.status
     io.completion.lowerAddress := beat.header.lowerAddress
     io.completion.byteCount    := beat.header.byteCount
     io.completion.dwords       := beat.header.dwords.resized
     io.completion.final_       := beat.header.final_
-    io.completion.request      := slot.request
+    io.completion.request      := fields.request
     io.completion.data         := beat.data
 
     val ends   = io.completion.fire && io.completion.last
     val closes = ends && io.completion.final_
-    val freed  = Flow(UInt(SlotWidth bits))
+    val freed  = Flow(UInt(ReadNumberWidth bits))
     freed.valid   := closes
-    freed.payload := beat.header.slot
-    slots.io.free << freed.m2sPipe()
+    freed.payload := beat.header.readNumber
+    readNumbers.io.free << freed.m2sPipe()
   }
 
   val wrote = RegNext(write.valid)
   val writesBusy = (if (p.wishbone) wishbone.target.io.busy else False) ||
     (if (p.axi) axi.target.io.busy else False) || write.valid || wrote
-  val quiet = RegNext(slots.io.used === 0 && !writesBusy && !request.fire) init False
+  val quiet = RegNext(readNumbers.io.used === 0 && !writesBusy && !request.fire) init False
   io.idle := quiet
 
   // Statistics ------------------------------------------------------------------------------------
@@ -441,10 +441,10 @@ case class MmioBridge(p: MmioParam) extends Component {
     when(clear) { lastError.kind := MmioErrorKind.none }
 
     val max = Reg(UInt(6 bits)) init 0
-    when(slots.io.used > max) { max := slots.io.used }
+    when(readNumbers.io.used > max) { max := readNumbers.io.used }
     when(clear) { max := 0 }
 
-    val age     = RegNext((time - answer.slot.time).resize(20 bits))
+    val age     = RegNext((time - answer.fields.time).resize(20 bits))
     val ageThen = RegNext(age)
     val bytes   = RegNext(ByteEnables.span(request.dwords, request.firstBe, request.lastBe))
     val latency = Histogram(32)
@@ -472,7 +472,7 @@ case class MmioBridge(p: MmioParam) extends Component {
     val writesFailed  = errors(e => e.write && e.kind =/= MmioErrorKind.partial)
     val writesRefused = errors(_.kind === MmioErrorKind.partial)
 
-    io.statistics.readsNow      := slots.io.used
+    io.statistics.readsNow      := readNumbers.io.used
     io.statistics.readsMax      := max
     io.statistics.writes        := writes.count
     io.statistics.reads         := reads.count

@@ -76,10 +76,10 @@ case class MmioParam(
 }
 
 object MmioParam {
-  val RowBytes  = HardBlock.BeatBytes
-  val Page      = Window.Page
-  val Slots     = Numbers.MmioReads // The most host reads inside the bridge: one for each credit.
-  val SlotWidth = log2Up(Slots)
+  val RowBytes = HardBlock.BeatBytes
+  val Page     = Window.Page
+  val Reads    = Numbers.MmioReads // The most host reads inside the bridge: one for each credit.
+  val ReadNumberWidth = log2Up(Reads)
   // The most payload bytes of a completion, even if the host allows more.
   val PieceBytes   = Numbers.LargestPayload
   val PieceRows    = PieceBytes / RowBytes
@@ -87,7 +87,7 @@ object MmioParam {
   val WishboneName = "wishbone"
   val AxiName      = "axi"
 
-  val landingRowWidth = SlotWidth + PieceRowBits
+  val landingRowWidth = ReadNumberWidth + PieceRowBits
 
   /** Parses the `key=value` arguments that a build gives to the bridge's Verilog generator:
     *

@@ -65,7 +65,7 @@ case class WishboneTarget(p: MmioParam) extends Component {
   writes.io.push << write.toStream.translateWith(newBeat)
   val beat = writes.io.pop.stage() // The beat of a write that is being written to the bus.
 
-  val reads = StreamFifo(TargetRead(), Slots, latency = 1)
+  val reads = StreamFifo(TargetRead(), Reads, latency = 1)
   val read  = io.read.takeWhen(!begun)
   reads.io.push << read.toStream
   val waiting = reads.io.pop.stage()
@@ -209,16 +209,16 @@ case class WishboneTarget(p: MmioParam) extends Component {
     val starts = turnsToRead || readStarts
     when(turnsToRead || readMay) {
       when(!resumes) {
-        current        := first
-        address        := first.address
-        left           := first.left
-        begins         := True
-        start.slot     := first.slot
-        start.shift    := first.address(2 downto 0)
-        start.row      := first.address(PieceRowBits + 2 downto 3).resized
-        start.left     := first.left
-        start.firstGap := ByteEnables.firstGap(first.firstBe)
-        start.lastGap  := ByteEnables.lastGap(first.left === 0, first.firstBe, first.lastBe)
+        current          := first
+        address          := first.address
+        left             := first.left
+        begins           := True
+        start.readNumber := first.readNumber
+        start.shift      := first.address(2 downto 0)
+        start.row        := first.address(PieceRowBits + 2 downto 3).resized
+        start.left       := first.left
+        start.firstGap   := ByteEnables.firstGap(first.firstBe)
+        start.lastGap    := ByteEnables.lastGap(first.left === 0, first.firstBe, first.lastBe)
       } otherwise {
         start.shift    := 0
         start.row      := address(PieceRowBits + 2 downto 3).resized

@@ -33,15 +33,15 @@ case class WriteOrder(width: Int = 8) extends Component {
   accepted := accepted + io.accepted.asUInt
   done     := done + io.done
 
-  val behind = StreamFifo(UInt(width bits), MmioParam.Slots, latency = 1)
-  // The push ignores `ready`: each read holds one of MmioParam.Slots slots, so `behind` has room.
+  val behind = StreamFifo(UInt(width bits), MmioParam.Reads, latency = 1)
+  // The push ignores `ready`: at most MmioParam.Reads reads are inside, so `behind` has room.
   behind.io.push.valid   := io.read
   behind.io.push.payload := accepted
   val reached = !(done - behind.io.pop.payload).msb
   // No stream operator fits: an entry is only dropped, when its read may start or is given up.
   behind.io.pop.ready := reached || io.skip
 
-  val free = Reg(UInt(log2Up(MmioParam.Slots + 1) bits)) init 0
+  val free = Reg(UInt(log2Up(MmioParam.Reads + 1) bits)) init 0
   free        := free + (behind.io.pop.fire && !io.skip).asUInt - io.start.asUInt
   io.mayStart := free =/= 0
 }
