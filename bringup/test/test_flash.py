@@ -13,12 +13,11 @@ import sys
 
 import pytest
 
-from bringup.jtag.design import make_platform, synthesise_design, write_design
-from bringup.jtag.spi_proxy import CONSTRAINTS, SpiProxyDesign
+from bringup.jtag.design import synthesise_design
 from bringup.openocd import ProgramError
 from bringup.programming import find_image
 from bringup.test.bitstream_samples import KU3P, REVISION_1, bit_file, configuration
-from bringup.test.jtag_bench import Bench, build
+from bringup.test.jtag_bench import Bench
 from bringup.test.jtag_part import DONE_PIN, Cable, Tap
 from bringup.test.spi_flash import SECTOR, Flash
 from gateware.numbers import FLASH_LAYOUT
@@ -28,22 +27,6 @@ from tools.testing.repository import ROOT
 
 SECONDS = 120
 APPLICATION = FLASH_LAYOUT["application"]
-
-
-@pytest.fixture(scope="module")
-def design(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("proxy")
-    write_design(
-        SpiProxyDesign(), "spi_proxy", make_platform("xcku5p-ffvb676-2-i"), CONSTRAINTS, folder
-    )
-    return folder
-
-
-@pytest.fixture(scope="module")
-def library(design, tmp_path_factory):
-    return build(
-        design / "gateware" / "spi_proxy.v", "spi_proxy", "", tmp_path_factory.mktemp("bench")
-    )
 
 
 class Card:

@@ -14,6 +14,7 @@ import pytest
 from bringup import probe as ku5p_probe
 from targets import options
 from targets.ku5p_platform import BOARD
+from targets.test.readme import commands
 from tools.testing.repository import ROOT
 
 BOARDS = ("ku5p", "as02mc04", "rk_xcku5p")
@@ -32,12 +33,6 @@ ORDER = (
     "--cable",
 )
 SIM_ORDER = ("--build", "--output-dir")
-
-
-def commands():
-    """Return the shell commands in targets/README.md, one string for each, without comments."""
-    blocks = re.findall(r"```sh\n(.*?)```", (ROOT / "targets" / "README.md").read_text(), re.DOTALL)
-    return [line.partition("#")[0].strip() for line in "".join(blocks).splitlines()]
 
 
 @pytest.mark.parametrize("name", [*BOARDS, "sim"])
