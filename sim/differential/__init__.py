@@ -5,7 +5,8 @@
 
 operations.py        the list of operations on the card, as data
 execute.py           carries out that list through a host that either side supplies
-pin_recorder.sv      bound into both simulations: writes every beat that passes the user pins
+pin_recorder.py      makes pin_recorder.sv from pin_recorder.sv.in. The module is bound into both
+                     simulations, and writes every beat that passes the user pins
 observation.py       turns recorded beats into TLPs
 well_formed.py       checks that hold on each side by itself
 compare.py           turns two observations into a list of disagreements

@@ -14,6 +14,7 @@ import shutil
 from pathlib import Path
 
 from gateware.phy import pins_verilog
+from sim.differential import pin_recorder
 from sim.differential.environment import (
     CACHE,
     ROOT,
@@ -26,7 +27,6 @@ from sim.errors import BuildError
 from tools.progress import StepError, run
 
 HERE = Path(__file__).resolve().parent
-RECORDER = HERE / "pin_recorder.sv"
 STUB = HERE / "pcie_usp_stub.sv.in"
 SIMULATE = HERE / "cocotb_simulate.py"
 
@@ -48,7 +48,17 @@ def stub() -> Path:
     text = pins_verilog.fill(
         STUB.read_text(), {f"s_axis_{name}_tready": 1 for name in ("rq", "cc")}
     )
-    file = CACHE / hashlib.sha256(text.encode()).hexdigest()[:16] / "pcie_usp.sv"
+    return _written(text, "pcie_usp.sv")
+
+
+def recorder() -> Path:
+    """Write the Verilog module that records the pins. Return its path."""
+    return _written(pin_recorder.verilog(), "pin_recorder.sv")
+
+
+def _written(text: str, name: str) -> Path:
+    """Write a file of this content and name, in a folder named by the content. Return its path."""
+    file = CACHE / hashlib.sha256(text.encode()).hexdigest()[:16] / name
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
         staging = file.with_suffix(f".{os.getpid()}")
@@ -61,7 +71,7 @@ def build(gateware: Path) -> tuple[Path, Path]:
     """Compile the simulation if its sources have changed.
 
     Returns the Python of the cocotb environment and the folder of the simulation."""
-    model = [ROOT / "sim" / "board" / "block" / "primitives.v", stub(), RECORDER]
+    model = [ROOT / "sim" / "board" / "block" / "primitives.v", stub(), recorder()]
     sources = [*gateware_sources(gateware), *model]
     with alone():
         python = interpreter()

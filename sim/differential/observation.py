@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Turns the file of `pin_recorder.sv` into TLPs with every field of descriptor and tuser.
+"""Turns the file of the pin recorder into TLPs with every field of descriptor and tuser.
 
 The module knows the descriptors' tables of PG213 (chapters "Descriptor formats", 256 bit) and
 nothing of either model. The positions of fields in tuser are those of gateware/phy/pins.py."""
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from gateware.numbers import DWORDS_PER_BEAT as DATA_DWORDS
 from gateware.phy.pins import position
+from sim.differential.pin_recorder import CONFIG
 
 CHANNELS = ("CQ", "CC", "RQ", "RC")
 
@@ -119,18 +120,6 @@ BEAT_USER = {
         *(_field("RC", name) for name in ("discontinue", "parity")),
     ),
 }
-
-# Fields of `config_pins`, into which pin_recorder.sv packs the cfg_* outputs, as (name, lowest bit,
-# width in bits).
-CONFIG = (
-    ("max_payload", 0, 2),
-    ("max_read_req", 2, 3),
-    ("function_status", 5, 16),
-    ("rcb_status", 21, 1),
-    ("msi_enable", 22, 4),
-    ("negotiated_width", 26, 3),
-    ("current_speed", 29, 2),
-)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 from sim.board.build import build_board
 from sim.board.process import BoardProcess
 from sim.clients.vfio import BAR0
-from sim.differential.cocotb_side import RECORDER, gateware_sources
+from sim.differential.cocotb_side import gateware_sources, recorder
 from sim.differential.execute import NotReached, execute
 from sim.differential.operations import EXTENDED_TAGS, LINK_FIELDS, MEMORIES, PIECE, Plan
 from sim.test.board.board_client import Card
@@ -30,7 +30,7 @@ def instrumented(gateware: Path, directory: Path) -> Path:
     files."""
     folder = directory / "gateware"
     folder.mkdir(parents=True, exist_ok=True)
-    lines = [str(path) for path in [*gateware_sources(gateware), RECORDER]]
+    lines = [str(path) for path in [*gateware_sources(gateware), recorder()]]
     (folder / "sources.txt").write_text("\n".join(lines) + "\n")
     for image in (gateware / "gateware").glob("*.init"):
         shutil.copy(image, folder)

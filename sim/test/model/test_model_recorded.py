@@ -9,9 +9,11 @@ starts and ends of packets that PG213 does not allow.
 """
 
 import random
+import re
 
 import pytest
 
+from sim.differential import pin_recorder
 from sim.differential.observation import Observation
 from sim.test.model.model_probe import MEMORY, RUN, request, run
 from tools.testing.seeds import SHIFT
@@ -20,7 +22,7 @@ EXTENDED_TAGS = "config 78 2 2910"
 
 
 def recorded(tmp_path, beats):
-    """Write beats of RC to a file as pin_recorder.sv does, and return what the reader makes of the
+    """Write beats of RC to a file as the pin recorder does, and return what the reader makes of the
     file."""
     lines = []
     for cycle, beat in enumerate(beats):
@@ -91,3 +93,38 @@ def test_tkeep_is_recorded_as_it_is(tmp_path, keep):
     seen = recorded(tmp_path, [type(beat)(False, keep, beat.byte_en, beat.enables, beat.data)])
     [packet] = seen.on("RC")
     assert (packet.dwords, packet.keep, seen.straddle_keeps) == (5, (0xFF,), [keep])
+
+
+# The cfg_* outputs in a CFG line of pins.txt, written down by hand: the name of each field, and its
+# bits.
+CONFIG_BITS = {
+    "max_payload": range(2),
+    "max_read_req": range(2, 5),
+    "function_status": range(5, 21),
+    "rcb_status": [21],
+    "msi_enable": range(22, 26),
+    "negotiated_width": range(26, 29),
+    "current_speed": range(29, 31),
+}
+
+
+def test_the_recorder_and_its_reader_have_the_same_bits():
+    """The recorder's Verilog packs the cfg_* outputs in the order in which the reader unpacks them,
+    and has a port and a connection for each pin that it names."""
+    found = {name: list(range(low, low + width)) for name, low, width in pin_recorder.CONFIG}
+    assert found == {name: list(bits) for name, bits in CONFIG_BITS.items()}
+    verilog = pin_recorder.verilog()
+    packed = re.search(r"config_pins = \{(.*?)\}", verilog, re.DOTALL)[1].replace(",", " ").split()
+    assert packed[::-1] == list(pin_recorder.RECORDED.values())
+    ports = re.findall(r"^    input \[(\d+):0\] (\w+)", verilog, re.MULTILINE)
+    assert {("61", "s_axis_rq_tuser"), ("0", "s_axis_cc_tready")} < {*ports}
+    assert re.findall(r"^    \.(\w+)\(\1\)", verilog, re.MULTILINE) == [name for _, name in ports]
+
+
+def test_a_recorder_without_a_mark_is_refused(tmp_path, monkeypatch):
+    """A body of the recorder that lacks a line for generated text is refused, with that line."""
+    body = tmp_path / "pin_recorder.sv.in"
+    body.write_text(pin_recorder.BODY.read_text().replace("//: connections\n", ""))
+    monkeypatch.setattr(pin_recorder, "BODY", body)
+    with pytest.raises(ValueError, match="one line `//: connections`"):
+        pin_recorder.verilog()
