@@ -51,6 +51,15 @@ class C2h(LiteXModule):
     """Writes a stream into the buffers of the table's descriptors, through `port`, a master port of
     the endpoint.
 
+        table ---> cutter --- piece ---> a piece ends ---> headers ---+
+                     ^                   |      ^                     |
+                     +-- `last`, flush --+      |                     v
+        sink -----------------------------------+---> store ---> a write, shifted ---> port.source
+                                                                      |                     ^
+                           a descriptor is done: table, account, irq <+                     |
+                                                            |                               |
+                                           h2c's account ---+---> notices: records, lines --+
+
     A write begins when all of its data is in the store, so a stream that pauses holds up no other
     client of the endpoint.
 

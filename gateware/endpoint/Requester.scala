@@ -15,6 +15,20 @@ import lanebox.vocabulary.{EventCounter, HardBlock, ReadData, Request}
 /** Sends the clients' requests to the host on RQ, and gives the clients the data of the host's
   * answers on RC.
   *
+  * {{{
+  *   clients(i) ----------------------------+
+  *   msixIrqs ---> MsixTable --- message ---+---> RequestPath ----------------------> rq
+  *                  |    ^                         |      ^  |
+  *                  v    |                   claim |      |  +------ progress ----+
+  *                   Fence                         v      | tag, room             v
+  *   returns(i) <------------------------------- ReturnPath --- delivered ---> every Fence
+  *                                                 ^
+  *   rc -------------------------------------------+
+  *   interrupt ---> one Fence of four, in turn ---> fenced
+  *   sent(i) <----- a Fence for each client in `told`
+  *   management <-> ConfigWatch --- extendedTags ---> RequestPath, ReturnPath
+  * }}}
+  *
   * An MSI does not go through RQ. It enters at `interrupt` and comes out at `fenced` when all
   * earlier writes of the clients have left the hard block and the data of all earlier reads of
   * fenced clients (see ClientConfig) has been delivered. An MSI-X message is a write, which this
