@@ -139,8 +139,9 @@ class CaptureStats:
     and `time_ns` (device time in nanoseconds at which the card wrote the line). `released` counts
     the bytes that the program has given back. With the option `newest`, `released` also counts
     skipped bytes, and `overwritten` counts the bytes that were skipped and that the program never
-    got, since the card has overwritten them or may soon do so. `limits` counts how often the card was told how far it may write. `net_lost` counts
-    the frames of the net device that were not copied to the capture, and that are in no account.
+    got, since the card has overwritten them or may soon do so. `limits` counts how often the card
+    was told how far it may write. `net_lost` counts the frames of the net device that were not
+    copied to the capture, and that are in no account.
     """
 
     position: int
