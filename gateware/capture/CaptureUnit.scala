@@ -78,7 +78,7 @@ case class CaptureUnit(p: CaptureParam, fromSlot: Boolean = false, fromNet: Bool
 
   val capture   = if (p.queues == 1) Capture(p) else CaptureQueues(p)
   val generator = Generator()
-  val player    = Player()
+  val playback  = Player() // The name `player` is that of the ports.
   val sources   = FrameSources(2 + Seq(fromSlot, fromNet).count(identity))
 
   generator.io.run      := io.generator.run
@@ -93,15 +93,15 @@ case class CaptureUnit(p: CaptureParam, fromSlot: Boolean = false, fromNet: Bool
   io.made               := generator.io.made
   io.silent             := generator.io.idle
 
-  player.io.run      := io.player.run
-  player.io.settings := io.player.settings
-  player.io.now      := io.now
-  player.io.stream << io.stream
-  io.player.results := player.io.results
-  io.playerIdle     := player.io.idle
+  playback.io.run      := io.player.run
+  playback.io.settings := io.player.settings
+  playback.io.now      := io.now
+  playback.io.stream << io.stream
+  io.player.results := playback.io.results
+  io.playerIdle     := playback.io.idle
 
   sources.io.inputs(0) << generator.io.frames
-  sources.io.inputs(1) << player.io.frames
+  sources.io.inputs(1) << playback.io.frames
   val slot = fromSlot generate SlotFrames()
   if (fromSlot) {
     slot.io.now  := io.now
@@ -143,7 +143,7 @@ case class CaptureUnit(p: CaptureParam, fromSlot: Boolean = false, fromNet: Bool
   val writes = !capture.io.idle || capture.io.accountsBusy || capture.io.calls
   val sends  = if (fromSlot) slot.io.busy else False
   val copies = if (fromNet) net.io.busy else False
-  val makes  = io.generator.run || !generator.io.idle || player.io.busy || sends || copies
+  val makes  = io.generator.run || !generator.io.idle || playback.io.busy || sends || copies
   val works  = RegNext(writes || makes || sources.io.output.valid) init False
-  io.busy := works || player.io.busy
+  io.busy := works || playback.io.busy
 }

@@ -115,21 +115,21 @@ case class VirtioDevices(devices: Seq[VirtioParam] = VirtioDevices.all) extends 
       far.data  := got.io.data
       far.lost  := (if (far eq fars.head) get.io.lost else False)
     }
+    val two    = param.pairs > 1
+    val flows  = two generate FlowTable()
+    val choice = two generate PairChoice(got.io.frame, got.io.marked, both, fars.head.clear, fars)
     // A received frame has begun in the second pair.
-    val begun = if (param.pairs == 1) {
-      fars.head.frame << got.io.frame
-      got.io.mark := False
-      False
-    } else {
-      val flows = FlowTable()
+    val begun = if (two) choice.begun else False
+    if (two) {
       flows.io.both := both
       flows.io.sent << sent.io.row
       flows.io.forget   := sent.io.forget
       flows.io.bySecond := fars.last.row.valid
       flows.io.received << io.c2h.toFlowFire
       got.io.mark := flows.io.toSecond
-      val choice = PairChoice(got.io.frame, got.io.marked, both, fars.head.clear, fars)
-      choice.begun
+    } else {
+      fars.head.frame << got.io.frame
+      got.io.mark := False
     }
     def busy: Bool = send.io.busy
   }

@@ -103,9 +103,9 @@ case class VirtioEngine(p: EngineParam) extends Component {
     heads.io.known    := runner.io.known
     heads.io.take     := runner.io.take
     heads.io.pair     := runner.io.pair
-    val packed = p.packed generate PackedReader(p, transmit)
-    if (p.packed) packed.join(runner, heads)
-    else {
+    val packed  = p.packed generate PackedReader(p, transmit)
+    val formats = p.packed generate packed.join(runner, heads)
+    if (!p.packed) {
       heads.io.live     := runner.io.live
       runner.io.head    := heads.io.head
       runner.io.read    := heads.io.valid
@@ -154,10 +154,12 @@ case class VirtioEngine(p: EngineParam) extends Component {
     runner.io.failed := mover.io.failed
     // `free` is some cycles old, and a read's rows are not reserved at once.
     val spare = (2 * VirtioParam.PlainBytes / HardBlock.BeatBytes) min (p.rows - 1)
-    runner.io.room :=
-      far.map(side => RegNext(side.free > mover.io.reserved + spare) init False).asBits()
-    mover.io.free := present(far.map(_.free))
-    mover.io.skip := present(p.owners.map(n => U(p.devices(n).header, 4 bits)))
+    val rooms = far.map(side => RegNext(side.free > mover.io.reserved + spare) init False)
+    runner.io.room := rooms.asBits()
+    val free = present(far.map(_.free))
+    val skip = present(p.owners.map(n => U(p.devices(n).header, 4 bits)))
+    mover.io.free := free
+    mover.io.skip := skip
     mover.io.data << returned(Payload)
     val payload = HostRequests.read(mover.io.request, context(Payload))
     // A frame that lacks bytes is dropped. A console has no frames, so its bytes are kept.
@@ -204,12 +206,17 @@ case class VirtioEngine(p: EngineParam) extends Component {
     mover.io.lose    := runner.io.overran
     // No StreamMux: like its data, the frame is that of the pair whose chain is under way, and an
     // engine of one pair has nothing to select.
-    mover.io.data          := present(far.map(_.data))
-    mover.io.frame.valid   := present(far.map(_.frame.valid))
-    mover.io.frame.payload := present(far.map(_.frame.payload))
-    mover.io.place         := present(far.map(_.place))
+    val data    = present(far.map(_.data))
+    val waiting = present(far.map(_.frame.valid))
+    val length  = present(far.map(_.frame.payload))
+    val place   = present(far.map(_.place))
+    mover.io.data          := data
+    mover.io.frame.valid   := waiting
+    mover.io.frame.payload := length
+    mover.io.place         := place
     runner.io.length       := mover.io.frame.payload
     for ((side, n) <- far.zipWithIndex) {
+      // The other half of the selection above: frames of other pairs wait.
       side.frame.ready := mover.io.frame.ready && is(n)
       side.read        := mover.io.read
       side.rest        := mover.io.quiet || !is(n)

@@ -14,8 +14,9 @@ import spinal.core.internals._
 /** Writes `<Component>.ports.json` beside the Verilog: each port's name, direction and width.
   *
   * gateware/vocabulary/spinal_instance.py makes the Migen instance with this file, and raises an
-  * error if a port does not fit. `renamed` in the file lists each signal whose Verilog name differs
-  * from its Scala name: SpinalHDL appends a number to a name that is a keyword or in use already.
+  * error if a port does not fit. `renamed` in the file lists each signal and each component whose
+  * Verilog name differs from its Scala name: SpinalHDL appends a number to a name that is a keyword
+  * or in use already.
   * `renamedValues` lists the elements of enumerations for which that is so.
   * `unnamed` lists each register or condition that has no name in Scala, so that SpinalHDL calls it
   * `_zz_`, if it is behind a port of its own component or drives an input of a child. Components of
@@ -46,7 +47,10 @@ object PortsFile {
         case signal: BaseType if isBehindPort(signal) => unnamed += signal
         case _                                        =>
       }
-      pc.walkComponents(component => if (isOurs(component)) unnamed ++= drivingChildren(component))
+      pc.walkComponents { component =>
+        for (child <- component.children if child.isNamed) wanted(child) = child.getName()
+        if (isOurs(component)) unnamed ++= drivingChildren(component)
+      }
     }
 
     private def madeUp(name: String) = Seq("when_", "switch_", Anonymous).exists(name.startsWith)

@@ -61,7 +61,9 @@ case class Player() extends Component {
   val room = new Area {
     def has(fifo: StreamFifo[_ <: Data]): Bool =
       RegNext(fifo.io.availability > PlayerParam.Margin) init False
-    aligner.io.room := has(heads) && has(data)
+    val forHead = has(heads)
+    val forData = has(data)
+    aligner.io.room := forHead && forData
   }
 
   val intake = new Area {

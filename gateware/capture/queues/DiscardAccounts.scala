@@ -24,17 +24,17 @@ case class DiscardAccounts() extends Component {
     val index   = in UInt (DiscardAccounts.IndexWidth bits)
     val account = out(AccountTable.Account())
   }
-  val table = AccountTable(DiscardAccounts.IndexWidth, twice = true)
+  val tally = AccountTable(DiscardAccounts.IndexWidth, twice = true)
   val count = AccountTable.Count(Frames.PortWidth, twice = true)
   count.entry := io.discards.rule
   count.other := io.discards.port
   count.bytes := io.discards.bytes
-  table.io.counts << io.discards.translateWith(count)
-  table.io.clear    := io.clear
-  table.io.snapshot := io.snapshot
-  table.io.index    := io.index
-  io.account        := table.io.account
-  io.busy           := table.io.busy
+  tally.io.counts << io.discards.translateWith(count)
+  tally.io.clear    := io.clear
+  tally.io.snapshot := io.snapshot
+  tally.io.index    := io.index
+  io.account        := tally.io.account
+  io.busy           := tally.io.busy
 }
 
 object DiscardAccounts {

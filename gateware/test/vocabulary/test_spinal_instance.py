@@ -19,6 +19,8 @@ from gateware.vocabulary.spinal_instance import WrongPorts, read_ports, spinal_i
 from gateware.vocabulary.windows import default_windows
 from tools.verilog.spinal_build import generate
 
+FIND = re.MULTILINE | re.DOTALL
+
 PORTS = [
     ("clk", "input", 1),
     ("reset", "input", 1),
@@ -256,6 +258,52 @@ def test_verilog_names_what_is_behind_a_port(component):
     assert not re.search(r"^ *\.\w+ *\(_zz_", verilog_of(component).read_text(), re.MULTILINE)
 
 
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_verilog_names_what_drives_a_child(component):
+    """No input of a child of our components is assigned from a signal that is called `_zz_`, nor
+    selected by one.
+    """
+    assert driven_without_a_name(verilog_of(component).read_text()) == []
+
+
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_verilog_has_no_second_name_for_a_port(component):
+    """No signal of our components is called like a port of its module, with `_1` appended.
+    SpinalHDL calls an output of a child so if the child and a bundle of ports have the same name in
+    Scala.
+    """
+    assert like_a_port(verilog_of(component).read_text()) == []
+
+
+def modules(text):
+    """Yield the names of the ports, in a list, and the body of each module in the Verilog text."""
+    for head, body in re.findall(r"^module \w+ \((.*?)\);\n(.*?)^endmodule", text, FIND):
+        yield re.findall(r"(\w+),?$", head, re.MULTILINE), body
+
+
+def driven_without_a_name(text):
+    """Return the children's inputs, in modules of the Verilog text, that a `_zz_` signal drives or
+    selects. SpinalHDL calls the wire in front of an input `<child>_<port>`.
+    """
+    found = []
+    for _, body in modules(text):
+        drivers = dict(re.findall(r"^ *assign (\w+) = \(?(_zz_\w+(?:;| \?))", body, re.MULTILINE))
+        for child, ports in re.findall(r"^  \w+ (\w+) \(\n(.*?)^  \);", body, FIND):
+            wires = [f"{child}_{port}" for port in re.findall(r"\.(\w+)", ports)]
+            found += [wire for wire in wires if wire in drivers]
+    return found
+
+
+def like_a_port(text):
+    """Return the signals in modules of the Verilog text that are called `<port>_1`."""
+    return [
+        name
+        for ports, body in modules(text)
+        for name in [*ports, *re.findall(r"^  (?:wire|reg)\b.*?(\w+);$", body, re.MULTILINE)]
+        if name.endswith("_1") and name[:-2] in ports
+    ]
+
+
 CLASHING = """
 package lanebox
 import spinal.core._
@@ -275,6 +323,18 @@ case class Clashing() extends Component {
   child.io.from := RegNext(io.up + 2)
   val wide = RegNext((io.up === 0) ? Size.small | Size.large)
   io.big := wide === Size.large
+  val table = Doubling()
+  table.io.from := Vec(io.up, io.down, io.late, child.io.from)(io.up(1 downto 0))
+  val chosen = Doubling()
+  chosen.io.from := RegNext(io.up(0)) ? io.up | io.down
+  val pair  = new Bundle { val high = out Bool () }
+  val lower = Naked().setName("pair")
+  pair.high := lower.io.high
+}
+case class Naked() extends Component {
+  val io = new Bundle { val high = out Bool () }
+  noIoPrefix()
+  io.high := True
 }
 case class Doubling() extends Component {
   val io = new Bundle {
@@ -288,13 +348,16 @@ object ClashingVerilog extends App { LaneboxConfig(args(0)).generateVerilog(Clas
 
 
 def test_a_keyword_as_a_name_is_found(tmp_path):
-    """A signal and elements of an enumeration that are called like keywords of SystemVerilog,
-    `inside`, `small` and `large`, are listed in the ports file as renamed."""
+    """A signal, a component and elements of an enumeration that are called like keywords of
+    SystemVerilog, `inside`, `table`, `small` and `large`, are listed in the ports file as renamed.
+    """
     (tmp_path / "Clashing.scala").write_text(CLASHING)
     verilog = generate("Clashing", tmp_path)
     assert "inside_1" in verilog.read_text()
     ports = json.loads(verilog.with_suffix(".ports.json").read_text())
-    assert ports["renamed"] == [{"scala": "inside", "verilog": "inside_1"}]
+    assert ports["renamed"] == [
+        {"scala": name, "verilog": f"{name}_1"} for name in ("inside", "table")
+    ]
     assert [row["scala"] for row in ports["renamedValues"]] == ["small", "large"]
 
 
@@ -309,3 +372,18 @@ def test_a_register_without_a_name_is_found(tmp_path):
         "Clashing._zz_io_late",
         "Clashing._zz_io_from",
     ]
+
+
+def test_a_child_s_input_without_a_named_driver_is_found(tmp_path):
+    """A child's input is found if an unnamed element of a vector drives it, and if an unnamed
+    condition selects what drives it.
+    """
+    (tmp_path / "Clashing.scala").write_text(CLASHING)
+    text = generate("Clashing", tmp_path).read_text()
+    assert driven_without_a_name(text) == ["table_1_io_from", "chosen_io_from"]
+
+
+def test_a_child_s_output_that_is_called_like_a_port_is_found(tmp_path):
+    """An output of a child is found if its name is already that of a port of the parent."""
+    (tmp_path / "Clashing.scala").write_text(CLASHING)
+    assert like_a_port(generate("Clashing", tmp_path).read_text()) == ["pair_high_1"]

@@ -217,9 +217,12 @@ case class PackedReader(p: EngineParam, transmit: Boolean) extends Component {
   io.reading := under
   io.busy    := under.orR || wanted.orR
 
-  /** Connects this reader and `heads` to the runner: each pair of queues has that of its format. */
-  def join(runner: QueueRunner, heads: HeadReader): Unit = {
-    val packed = Vec(runner.io.features.map(_.packed)).asBits
+  /** Connects this reader and `heads` to the runner: each pair of queues has that of its format.
+    * Returns which pairs have packed rings, and whether the runner's present pair has them.
+    */
+  def join(runner: QueueRunner, heads: HeadReader): Area = new Area {
+    val packed  = Vec(runner.io.features.map(_.packed)).asBits
+    val present = bit(packed, runner.io.pair)
     io.contexts   := runner.io.contexts
     io.features   := runner.io.features
     io.known      := runner.io.known
@@ -228,7 +231,7 @@ case class PackedReader(p: EngineParam, transmit: Boolean) extends Component {
     io.live       := runner.io.live & packed
     heads.io.live := runner.io.live & ~packed
     io.looks <> runner.io.looks
-    runner.io.head    := bit(packed, runner.io.pair) ? io.head | heads.io.head
+    runner.io.head    := present ? io.head | heads.io.head
     runner.io.read    := io.valid | heads.io.valid
     runner.io.reading := io.reading | heads.io.reading
   }
