@@ -49,7 +49,8 @@ class SpiBytes(LiteXModule):
             turn.eq(active & (left == 0)),
             last.eq((bit[1:] == 3) & (bit[0] | pairs)),
             load.eq(~active | (turn & self.sck & last)),
-            # A byte is taken when the one before has left: after eight or four periods of SCK.
+            # By hand: a byte is taken when the one before has left, after eight or four periods of
+            # SCK. The byte goes into `shift`, which no stream module has.
             sink.ready.eq(load),
             self.mosi.eq(shift[7]),
         ]

@@ -181,7 +181,9 @@ class H2c(LiteXModule):
         # The beat in `held`, and behind it the first 3 bytes of the next beat.
         joined = Signal(numbers.DATA_WIDTH + 24)
         self.comb += [
-            sink.ready.eq(1), # The room in the store was reserved with the request.
+            # By hand: one beat may need the next one to complete it, and neither side stalls. The
+            # room in the store was reserved with the request.
+            sink.ready.eq(1),
             store.reset.eq(~self.run),
             store.sink.valid.eq(held.valid & (whole | sink.valid | (shift == 0))),
             store.sink.first.eq(held.first),
@@ -224,6 +226,7 @@ class H2c(LiteXModule):
         request, table, account = self.flight.source, self.table, self.account
         late = Signal()
         self.comb += [
+            # By hand: one entry of `flight` belongs to all beats of a request's answer.
             request.ready.eq(port.sink.valid & port.sink.ready & port.sink.last),
             table.done.eq(request.ready & request.last & self.run),
             [getattr(table.owner, name).eq(getattr(request, name)) for name, _ in owner_layout()],

@@ -96,8 +96,9 @@ case class ReceiveMover(p: EngineParam) extends Component {
     val starts = !rests && count === 2 && room && free
     when(!rests && !sized && (count =/= 2 || starts)) { count := count + 1 }
 
-    io.idle         := !active
-    io.quiet        := !active && !copies
+    io.idle  := !active
+    io.quiet := !active && !copies
+    // No stream operator fits: a buffer is taken once there is a frame for it, and the frame stays.
     io.buffer.ready := !active && io.frame.valid
     when(io.buffer.fire) {
       active := True
@@ -131,7 +132,9 @@ case class ReceiveMover(p: EngineParam) extends Component {
     io.moved.bytes  := moved
     io.moved.ended  := ended
     io.moved.failed := False
-    io.frame.ready  := (done && ended) || io.lose || (io.buffer.fire && io.alone)
+    // No stream operator fits: a frame leaves with its last buffer, or when it is lost, or at once
+    // with a buffer that is alone.
+    io.frame.ready := (done && ended) || io.lose || (io.buffer.fire && io.alone)
     when(done) {
       active   := False
       waits    := False

@@ -67,6 +67,8 @@ case class TransmitMover(p: EngineParam) extends Component {
     val may  = RegNext(inFlight < Chunks - 1) init False
     val asks = RegInit(False) // The next read is offered, until it is taken.
 
+    // No stream operator fits: `active` stays until the buffer's last read or its last data, and
+    // each read changes `buffer`.
     io.buffer.ready := !active
     when(io.buffer.fire) {
       active := True

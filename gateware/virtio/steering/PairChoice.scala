@@ -29,6 +29,8 @@ case class PairChoice(
   val begun  = kept(1)
   val live   = RegNext(pairs(1).live) init False // The path through the runner is deep.
   val second = begun || (toSecond && both && live && !kept(0))
+  // No stream operator fits: until a pair has taken a chain for it, an offered frame goes over to
+  // the other pair when the driver starts or stops a queue. A stream never takes an offer back.
   for ((pair, n) <- pairs.zipWithIndex) {
     pair.frame.valid   := frame.valid && second === Bool(n == 1)
     pair.frame.payload := frame.payload
