@@ -39,27 +39,29 @@ class BoardProcess:
         self.patience: float = START_SECONDS
 
     def __enter__(self) -> BoardProcess:
-        self.directory = Path(tempfile.mkdtemp(prefix="lanebox-"))
-        self.socket = self.directory / "board.sock"
-        self.control = self.directory / "control.sock"
-        self.log = self.directory / "board.log"
-        sockets = ["--socket", self.socket, "--control", self.control]
-        with self.log.open("wb") as log:
-            self.process = subprocess.Popen(
-                tied([*self.under, self.executable, *sockets, *self.options]),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=log,
-            )
-        try:
-            self._wait_until_listening()
+        with contextlib.ExitStack() as begun:
+            self.directory = Path(tempfile.mkdtemp(prefix="lanebox-"))
+            begun.callback(shutil.rmtree, self.directory, ignore_errors=True)
+            self.socket = self.directory / "board.sock"
+            self.control = self.directory / "control.sock"
+            self.log = self.directory / "board.log"
             self._channel = socket.socket(socket.AF_UNIX)
             self._channel.settimeout(self.patience)
-            self._channel.connect(str(self.control))
             self._lines = self._channel.makefile("rw")
-        except BaseException:
-            self.__exit__()
-            raise
+            # Called behind _stop(): a board whose client hangs up would log that.
+            begun.callback(self._hang_up)
+            sockets = ["--socket", self.socket, "--control", self.control]
+            with self.log.open("wb") as log:
+                self.process = subprocess.Popen(
+                    tied([*self.under, self.executable, *sockets, *self.options]),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=log,
+                )
+            begun.callback(self._stop)
+            self._wait_until_listening()
+            self._channel.connect(str(self.control))
+            self._begun = begun.pop_all()
         return self
 
     def _wait_until_listening(self) -> None:
@@ -114,7 +116,12 @@ class BoardProcess:
         lines = self.log.read_text(errors="replace").splitlines()[-TAIL_LINES:]
         return "\n".join(["last lines of the board's log:", *lines])
 
-    def __exit__(self, *_) -> None:
+    def _hang_up(self) -> None:
+        with contextlib.suppress(OSError):
+            self._lines.close()  # A command that the board did not take is lost here.
+        self._channel.close()
+
+    def _stop(self) -> None:
         if self.process.poll() is None:
             self.process.terminate()
         deadline = time.monotonic() + STOP_SECONDS
@@ -124,4 +131,6 @@ class BoardProcess:
             self.process.kill()
         self.status = self.process.wait()
         self.process.stdout.close()
-        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def __exit__(self, *_) -> None:
+        self._begun.close()
