@@ -40,6 +40,8 @@ IRQ_ACTION_TRIGGER = _numbers["IRQ_ACTION_TRIGGER"]
 LAYOUTS = _WIRE.layouts
 HEADER = LAYOUTS["header"]  # the fields of a message header: id, command, size, flags, error
 ACCESS = LAYOUTS["region_access"]  # the fields of a region access: offset, region, count
+# The fields of PCI Express's Device Control that have the sizes of TLPs: MPS and MRRS.
+SIZE_FIELDS = 0x70E0
 TIMEOUT = 20  # A board that does not answer within this many seconds of wall time is broken.
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from gateware import numbers
 from gateware.dma.bits import PATTERN_CONTROL
+from sim.clients.vfio import SIZE_FIELDS
 
 # Bus addresses of two parts of host memory: 32-bit addresses reach LOW, and HIGH needs 64 bits.
 LOW, HIGH = 0x9000_0000, 0x2_4000_0000
@@ -24,7 +25,7 @@ NOWHERE = 0xA000_0000  # a bus address at which the host has no memory
 
 CAP_MSI, CAP_EXPRESS = 0x05, 0x10
 # Bits of Device Control: Extended Tag Enable, and the fields that this test sets (MPS and MRRS).
-EXTENDED_TAGS, LINK_FIELDS = 0x100, 0x70E0
+EXTENDED_TAGS, LINK_FIELDS = 0x100, SIZE_FIELDS
 IRQ_DISABLE, LAST_DISABLE = numbers.DESCRIPTOR_IRQ_DISABLE, numbers.DESCRIPTOR_LAST_DISABLE
 C2H_GENERATE = 1 << PATTERN_CONTROL["c2h_generate"]
 DRAIN_READS = 16

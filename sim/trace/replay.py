@@ -29,7 +29,7 @@ from pathlib import Path
 from gateware import numbers
 from sim import artefacts
 from sim.board.process import BoardProcess
-from sim.clients.vfio import BAR0, CONFIG, VfioClient
+from sim.clients.vfio import BAR0, CONFIG, SIZE_FIELDS, VfioClient
 from sim.endpoints import DEFAULT
 from sim.errors import SimError
 from sim.trace.host_memory import HostMemory
@@ -127,7 +127,7 @@ class Host:
             at = self._config(at + 1, 1)
         control = capabilities[CAP_EXPRESS] + 8
         sizes = (mps.bit_length() - 8) << 5 | (mrrs.bit_length() - 8) << 12
-        self._config(control, 2, self._config(control, 2) & ~0x70E0 | sizes)
+        self._config(control, 2, self._config(control, 2) & ~SIZE_FIELDS | sizes)
         if self.recorded.interrupts:
             message = capabilities[CAP_MSI] + 2
             self._config(message, 2, self._config(message, 2) | 1)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from gateware import numbers
 from sim.board.build import build_board
-from sim.clients.vfio import BAR0, VfioClient
+from sim.clients.vfio import BAR0, SIZE_FIELDS, VfioClient
 from sim.test.board.board_builds import ROOT
 from sim.test.board.board_client import (
     BAR0_ADDRESS,
@@ -69,7 +69,8 @@ class BenchCard:
         self.config_write(0x18, BAR2_ADDRESS & 0xFFFF_FFFF)
         self.config_write(0x1C, BAR2_ADDRESS >> 32)
         sizes = (mps.bit_length() - 8) << 5 | (mrrs.bit_length() - 8) << 12
-        self.config_write(DEVICE_CONTROL, self.config_read(DEVICE_CONTROL, 2) & ~0x70E0 | sizes, 2)
+        control = self.config_read(DEVICE_CONTROL, 2) & ~SIZE_FIELDS
+        self.config_write(DEVICE_CONTROL, control | sizes, 2)
         self.config_write(COMMAND, command, 2)
 
     def config_read(self, offset, count=4):

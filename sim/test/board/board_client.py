@@ -20,7 +20,7 @@ import time
 from gateware import numbers
 from gateware.dma.bits import PATTERN_CONTROL
 from gateware.observe.bits import COUNTERS_CONTROL
-from sim.clients.vfio import BAR0, CONFIG, READABLE, WRITABLE, VfioClient
+from sim.clients.vfio import BAR0, CONFIG, READABLE, SIZE_FIELDS, WRITABLE, VfioClient
 
 BAR0_ADDRESS = 0xE000_0000
 # bus address above 4 GiB, so that the card's TLPs to it have a header of 4 dwords
@@ -122,7 +122,7 @@ class Card:
         tags = EXTENDED_TAGS if offered else 0
         sizes = (mps.bit_length() - 8) << 5 | (mrrs.bit_length() - 8) << 12
         control = express + DEVICE_CONTROL
-        value = self.config_read(control, 2) & ~(0x70E0 | EXTENDED_TAGS)
+        value = self.config_read(control, 2) & ~(SIZE_FIELDS | EXTENDED_TAGS)
         self.config_write(control, value | sizes | tags, 2)
         if msi:
             self.client.set_eventfd(self.eventfd)
