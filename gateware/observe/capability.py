@@ -14,9 +14,7 @@ multiple of 8 bytes. Software skips blocks of unknown types. It takes a paramete
 entry is too short for it. So a new block, or a new parameter at the end, only needs a new MINOR.
 MAJOR changes if old software would misunderstand the table.
 
-This module run as a program writes the numbers of the table as a C header (capability_header.py),
-for driver and library, to standard output:
-    python -m gateware.observe.capability > software/uapi/litepcie_capability.h
+capability_header.py writes the numbers of the table as a C header, for driver and library.
 """
 
 import struct
@@ -260,8 +258,3 @@ def table(target, digest, entries):
         raise ValueError(f"capability table: {len(entries)} blocks take {WORD*len(words)} bytes; "
             f"there is room for {numbers.CAPABILITY_SIZE}")
     return words
-
-if __name__ == "__main__":
-    from gateware.observe.capability_header import c_header
-
-    print(c_header(), end="")

@@ -14,7 +14,8 @@ HEADER = ROOT / "software" / "uapi" / "litepcie_capability.h"
 
 
 def test_the_c_header_is_the_table_s():
-    """The kernel's litepcie_capability.h is what `python -m gateware.observe.capability` writes."""
+    """The kernel's litepcie_capability.h is what `python -m gateware.observe.capability_header`
+    writes."""
     assert HEADER.read_text() == capability_header.c_header()
 
 
