@@ -41,7 +41,7 @@ from gateware.vocabulary.windows import COMPAT, default_windows
 class LaneboxSoC(RegisterBridgeSoC):
     """The gateware of one card.
 
-    `pads` are the PCIe pins, `leds` the LEDs, `target` is the board's name. `endpoint` is "lanebox"
+    `pads` are the PCIe pins, `leds` the LEDs, `board` is the board's name. `endpoint` is "lanebox"
     or "litepcie"; `mmio` is "bridge", or "litepcie" for LitePCIe's bus master. `user` is the class
     of the user slot's logic. `memories` are the first words of both block memories. `msix` adds
     MSI-X, `capture` a capture block of this many queues, `virtio` a console and a net device (a
@@ -51,14 +51,14 @@ class LaneboxSoC(RegisterBridgeSoC):
     msix    = capture_net = virtio = None # Parts that not every card has.
     causes  = 0    # Number of interrupt causes that have been given their bit.
 
-    def __init__(self, platform, pads, leds, target, endpoint = "lanebox", mmio = "bridge",
+    def __init__(self, platform, pads, leds, board, endpoint = "lanebox", mmio = "bridge",
         user = Loopback, memories = (BLANK_IMAGE, BLANK_IMAGE), msix = False, compat = None,
         clock = numbers.SYS_CLK_FREQ, completion_pool = False, capture = 0, card = None,
         virtio = None, firmware = None):
         self.mem_map = {**RegisterBridgeSoC.mem_map, "csr": COMPAT[compat].csr}
         RegisterBridgeSoC.__init__(self, platform, clock,
             bus_timeout = numbers.BUS_TIMEOUT, ident_version = False,
-            ident       = identifier(target, occupant_sources(user)))
+            ident       = identifier(board, occupant_sources(user)))
 
         # PHY, user clock and endpoint -------------------------------------------------------------
         self.pcie_phy      = make_phy(endpoint, platform, pads, msix, clock)
@@ -69,7 +69,7 @@ class LaneboxSoC(RegisterBridgeSoC):
         bridged       = mmio == "bridge" and endpoint == "lanebox"
         self.user     = make_occupant(user, platform, bridged, endpoint == "lanebox")
         capture       = needs_capture(capture, self.user, endpoint)
-        self.identity = (target, endpoint, gateware_digest(occupant_sources(user)))
+        self.identity = (board, endpoint, gateware_digest(occupant_sources(user)))
         if bridged:
             self.add_bridge(memories, msix, compat, virtio, firmware)
         else:

@@ -35,7 +35,7 @@ def make_soc(arguments, user, memories, firmware):
     soc = LaneboxSoC(platform,
         pads     = platform.request("pcie_x8"),
         leds     = platform.request_all("user_led"),
-        target   = "sim",
+        board    = "sim",
         endpoint = arguments.endpoint,
         user     = user,
         memories = memories,

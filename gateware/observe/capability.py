@@ -30,7 +30,7 @@ MINOR = 7
 
 WORD         = 4
 DIGEST_WORDS = 8 # 32-bit words of the field `digest`, a SHA-256 over the gateware's sources.
-# 32-bit words of the field `target`, the target's name as text, padded with zeros.
+# 32-bit words of the field `target`, the board's name as text, padded with zeros.
 TARGET_WORDS = 8
 # Bytes of a page of registers. LiteX places the registers of each module on a page of their own.
 CSR_PAGE = WORD*numbers.CSR_PAGE_WORDS
@@ -138,7 +138,7 @@ BLOCK_TYPES = {
         "Queues of the capture block; rules and a spread that choose a frame's queue"),
     "capture_net": BlockType(28, ("control", "lost", "port"),
         "Copies of the net device's frames for the capture block, and their port"),
-    "mmio": BlockType(14, ("control", "reads_inside", "read_slots"),
+    "mmio": BlockType(14, ("control", "reads_inside", "reads_most"),
         "MMIO bridge: order of the host's accesses, counters, reads in flight"),
 }
 
@@ -237,13 +237,13 @@ def check_pages(blocks, banks):
 def _text_words(text, count):
     raw = text.encode("ascii")
     if len(raw) >= WORD*count:
-        raise ValueError(f"target name {text!r} has {len(raw)} characters; the capability table "
+        raise ValueError(f"board name {text!r} has {len(raw)} characters; the capability table "
             f"has room for {WORD*count - 1}")
     return struct.unpack(f"<{count}I", raw.ljust(WORD*count, b"\0"))
 
-def table(target, digest, entries):
-    """Returns the 32-bit words of the capability table. `digest` is the hexadecimal SHA-256 of the
-    sources, and `entries` has the Block of each entry."""
+def table(board, digest, entries):
+    """Returns the 32-bit words of the capability table. `board` is the board's name, `digest` the
+    hexadecimal SHA-256 of the sources, and `entries` has the Block of each entry."""
     body  = [word for entry in entries for word in entry.words()]
     words = [0]*HEADER_WORDS + body
     words[HEADER["magic"]]   = MAGIC
@@ -252,7 +252,7 @@ def table(target, digest, entries):
     words[HEADER["blocks"]]  = len(entries)
     words[HEADER["digest"]:HEADER["target"]] = struct.unpack(f"<{DIGEST_WORDS}I",
         bytes.fromhex(digest))
-    words[HEADER["target"]:HEADER_WORDS] = _text_words(target, TARGET_WORDS)
+    words[HEADER["target"]:HEADER_WORDS] = _text_words(board, TARGET_WORDS)
     words[HEADER["crc"]] = zlib.crc32(struct.pack(f"<{len(words)}I", *words))
     if WORD*len(words) > numbers.CAPABILITY_SIZE:
         raise ValueError(f"capability table: {len(entries)} blocks take {WORD*len(words)} bytes; "

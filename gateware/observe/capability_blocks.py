@@ -148,7 +148,7 @@ def _lanebox_blocks(soc, endpoint):
             completion_pool = int(soc.pcie_endpoint.completion_pool)))
     if soc.mmio is not None:
         found.append(_csr_block(soc, "mmio",
-            control="control", reads_inside="reads_inside", read_slots=numbers.MMIO_READS))
+            control="control", reads_inside="reads_inside", reads_most=numbers.MMIO_READS))
     return found
 
 def _capture_blocks(soc):
@@ -304,12 +304,12 @@ def register_banks(soc):
         banks[name] = (region.origin, size)
     return banks
 
-def capability_words(soc, target, endpoint, digest):
+def capability_words(soc, board, endpoint, digest):
     """Returns all 32-bit words of the memory that holds the capability table of `soc`. The
     registers of `soc` must have addresses already."""
     entries = blocks(soc, endpoint)
     check_pages(entries, register_banks(soc))
-    words = table(target, digest, entries)
+    words = table(board, digest, entries)
     # The rest of the memory that holds the capability table is filled with zeros, so that
     # simulation and silicon start with the same contents.
     return words + [0]*(numbers.CAPABILITY_SIZE//WORD - len(words))

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Makes the identifier text of the gateware from the target's name and the sources alone. It has no
+"""Makes the identifier text of the gateware from the board's name and the sources alone. It has no
 date, path or user, so the same sources give the same text everywhere."""
 
 from pathlib import Path
@@ -18,7 +18,7 @@ def gateware_digest(occupant_sources):
     return source_digest(source_files(ROOT/"gateware"), source_files(ROOT/"tools"/"verilog"),
         occupant_sources)
 
-def identifier(target, occupant_sources):
-    """Returns the text of the card's identifier memory, for the target (board) called `target` and
-    the user logic with the sources `occupant_sources`."""
-    return f"Lanebox {target} {gateware_digest(occupant_sources)[:DIGEST_SHOWN]}"
+def identifier(board, occupant_sources):
+    """Returns the text of the card's identifier memory, for the board called `board` and the user
+    logic with the sources `occupant_sources`."""
+    return f"Lanebox {board} {gateware_digest(occupant_sources)[:DIGEST_SHOWN]}"

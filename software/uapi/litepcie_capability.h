@@ -258,7 +258,7 @@
 #define LITEPCIE_BLOCK_MMIO                     14
 #define LITEPCIE_MMIO_CONTROL                   0
 #define LITEPCIE_MMIO_READS_INSIDE              1
-#define LITEPCIE_MMIO_READ_SLOTS                2
+#define LITEPCIE_MMIO_READS_MOST                2
 
 /* Parameters' values: kind of the endpoint, delivery of the interrupts */
 #define LITEPCIE_ENDPOINT_KIND_LITEPCIE         0

@@ -129,7 +129,7 @@ def test_a_reader_passes_over_what_it_does_not_know():
         (lambda: Block("pattern", 0, 4, {}).words(), r"parameters are \[\]; they must be"),
         (lambda: Block("pattern", 0, 4, {"contro": 0}).words(), "they must be"),
     ],
-    ids=["target", "blocks", "missing", "misspelt"],
+    ids=["board", "blocks", "missing", "misspelt"],
 )
 def test_what_cannot_be_said_is_refused(make, message):
     """A capability table that cannot be encoded is refused with the value and the rule that it

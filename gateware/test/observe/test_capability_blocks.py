@@ -39,8 +39,8 @@ def entry(built, kind, index=0):
     return offset, size, dict(zip(type.parameters, parameters))
 
 
-def test_header_names_target_and_sources(built):
-    """The capability table's header has the target's name and the sources' digest, as the
+def test_header_names_board_and_sources(built):
+    """The capability table's header has the board's name and the sources' digest, as the
     identifier has.
     """
     header, _ = built
@@ -115,7 +115,7 @@ def test_parameters_are_those_of_the_gateware(built, csr):
     transactions, mmio = (entry(built, kind)[2] for kind in ("transactions", "mmio"))
     assert transactions["read_tags"] == entry(built, "endpoint")[2]["read_tags"] == 256
     assert transactions["landing_bytes"] == 64 << 10
-    assert transactions["host_credits"] == mmio["read_slots"] == 32
+    assert transactions["host_credits"] == mmio["reads_most"] == 32
     for n, base in enumerate(numbers.MEMORY_BASES):
         assert entry(built, "memory", n)[:2] == (base, numbers.MEMORY_SIZE)
 

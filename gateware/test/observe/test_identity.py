@@ -66,8 +66,8 @@ def test_what_is_no_source_does_not_count(folder, name):
     assert digest(folder) == before
 
 
-def test_identifier_names_project_target_and_sources():
-    """The gateware's identifier is the project, the target and 12 hex digits, without a date or a
+def test_identifier_names_project_board_and_sources():
+    """The gateware's identifier is the project, the board and 12 hex digits, without a date or a
     path.
     """
     assert re.fullmatch("Lanebox ku5p [0-9a-f]{12}", identity.identifier("ku5p", []))

@@ -110,7 +110,7 @@ class FrontEndSoC(LaneboxSoC):
             platform,
             platform.request("pcie_x8"),
             platform.request_all("user_led"),
-            target="sim",
+            board="sim",
             mmio="litepcie",
         )
         self.stock_msix = LitePCIeMSIX(self.pcie_endpoint, width=VECTORS)
