@@ -13,10 +13,10 @@ from litex.gen import *
 from migen import *
 
 from gateware.card.commands import IDENTIFY, READ_STATUS, WRITE_ENABLE, Refusal
-from gateware.card.crc import Crc32
 from gateware.card.gate import ADDRESS_BITS, LENGTH_BITS, FlashGate
 from gateware.card.spi import SpiTransfer
 from gateware.numbers import FLASH_PAGE_BYTES
+from gateware.vocabulary.crc import Crc32
 
 # The silent first transfer, with which the flash's pins are taken over, sends this byte.
 NO_COMMAND = 0xff

@@ -86,7 +86,7 @@ ELSEWHERE: Table = {
     },
     "gateware/card": {
         "commands": "test_gate.py",
-        "crc flash startup": "test_engine.py",
+        "flash startup": "test_engine.py",
         "services": "sim/test/services/test_board_flash.py",
         "i2c": "test_module.py",
         "upkeep": "sim/test/services/test_board_modules.py",
@@ -176,6 +176,7 @@ ELSEWHERE: Table = {
         "LaneboxConfig PortsFile": "test_spinal_instance.py",
         "MessagePort": "gateware/test/interrupt/MsixTableTest.scala",
         "LargestRead ReadClaim": "gateware/test/requester/rc/ReturnPathTest.scala",
+        "crc": "gateware/test/card/test_engine.py",
     },
     "gateware/vocabulary/targets": {
         REST: (

@@ -23,7 +23,7 @@ from gateware.card.cpu.layout import (
     STATES,
     WORD,
 )
-from gateware.card.crc import Crc32
+from gateware.vocabulary.crc import Crc32
 
 # The CPU's reset is synchronous, so its clock runs for this many cycles after each change of it.
 SETTLE = 31

@@ -2,7 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of card/engine.py, crc.py and flash.py: the flash engine at the board's flash."""
+"""Tests of card/engine.py, card/flash.py and vocabulary/crc.py: the flash engine at the board's
+flash.
+"""
 
 import random
 import zlib
