@@ -9,7 +9,7 @@ function or a variable it names, and a header uses the headers it includes.
 A part is a folder of the first two levels (of the first three in gateware/), a folder of sim/board,
 or a single module of gateware/, tools/ or sim/. Tests are left out, but no part may import one. The
 parts are printed from the bottom up: a part stands above all that it uses. That is possible only
-without a circle.
+without a circle. The Python files of one folder may not use each other in a circle, either.
 
 .venv/bin/python -m tools.graph
 
@@ -44,11 +44,6 @@ RULES = (
     ("sim/rows", "sim/run.py"),
     ("sim/rows", "sim/bench.py"),
 )
-# Arrows of a circle that is known and stays for now, each with the reason. They are left out when
-# the parts are put in order.
-KNOWN = {
-    ("gateware/card/cpu", "gateware/card"): "starter.py uses crc.py of the services.",
-}
 # The package of an import. Packages begin with a small letter, and have the names of their folders.
 SCALA = re.compile(r"^import lanebox\.([a-z]\w*(?:\.[a-z]\w*)*)", re.MULTILINE)
 INCLUDE = re.compile(r'^#include "([\w/.]+)"', re.MULTILINE)
@@ -134,6 +129,20 @@ def arrows() -> Arrows:
     return found
 
 
+def file_arrows() -> Arrows:
+    """Return, for each pair (user, used) of Python files in one folder, the imports. A package's
+    `__init__.py` is left out: an import of the package names it, too.
+    """
+    modules = python_modules()
+    found: Arrows = defaultdict(set)
+    for path in modules.values():
+        if path.name != "__init__.py":
+            for whom in python_imports(path, modules):
+                if whom.parent == path.parent and whom.name not in (path.name, "__init__.py"):
+                    found[str(path), str(whom)].add("import")
+    return found
+
+
 def c_files() -> dict[Path, str]:
     """Return the text of each C file and header of software/, without tests."""
     paths = [path for path in tracked() if path.parts[0] == "software" and not is_test(path)]
@@ -173,8 +182,8 @@ def c_arrows() -> Arrows:
 
 
 def circles(found: Arrows) -> list[str]:
-    """Return a line for each arrow of a circle, or between two. Arrows of KNOWN do not count."""
-    left, before = set(found.keys() - KNOWN.keys()), 0
+    """Return a line for each arrow of a circle, or between two."""
+    left, before = set(found), 0
     while len(left) != before:
         before = len(left)
         users, used_by_some = {a for a, _ in left}, {b for _, b in left}
@@ -187,8 +196,7 @@ def levels(found: Arrows) -> tuple[list[list[str]], list[str]]:
     one.
     """
     parts = {name for pair in found for name in pair}
-    counted = found.keys() - KNOWN.keys()
-    below = {name: {whom for who, whom in counted if who == name} for name in parts}
+    below = {name: {whom for who, whom in found if who == name} for name in parts}
     ordered: list[list[str]] = []
     while ready := sorted(name for name in parts if not below[name] & parts):
         ordered.append(ready)
@@ -221,7 +229,7 @@ def main() -> int:
     problems = forbidden(found)
     if circle:
         problems.append(f"a circle, or above one: {', '.join(circle)}")
-    problems += circles(c_arrows())
+    problems += circles(file_arrows()) + circles(c_arrows())
     for line in problems:
         print(line, file=sys.stderr)
     return int(bool(problems))
