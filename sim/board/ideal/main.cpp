@@ -26,7 +26,7 @@ namespace {
 constexpr unsigned kWarmUp = 20'000;
 constexpr Time kReadLatency = 300 * kNanosecond;
 // A read has at most one completion for each RCB of 64 bytes.
-constexpr unsigned kHeadersPerRead = Reader::kReadBytes / 64;
+constexpr unsigned kHeadersPerRead = H2cUser::kReadBytes / 64;
 // PG213: fewer than 64 completions may be in flight without straddle
 constexpr unsigned kCompletionsInFlight = 63;
 
@@ -96,13 +96,13 @@ struct Stream {
 // Makes a reader with as many reads in flight as the hard block's receive buffer has room for.
 std::unique_ptr<User> reader(unsigned bytes, bool straddle) {
     unsigned reads = CompletionSpace::kHeaders / kHeadersPerRead;
-    if (!straddle) reads = std::min(reads, kCompletionsInFlight / (Reader::kReadBytes / bytes));
-    return std::make_unique<Reader>(reads, straddle);
+    if (!straddle) reads = std::min(reads, kCompletionsInFlight / (H2cUser::kReadBytes / bytes));
+    return std::make_unique<H2cUser>(reads, straddle);
 }
 
 const Stream kStreams[] = {
     {"rq", &HardBlock::rq, false,
-     [](Rig &, unsigned bytes) { return std::make_unique<Writer>(bytes); }},
+     [](Rig &, unsigned bytes) { return std::make_unique<C2hUser>(bytes); }},
     {"rc", &HardBlock::rc, false, [](Rig &, unsigned bytes) { return reader(bytes, false); }},
     {"rc_straddle", &HardBlock::rc, true,
      [](Rig &, unsigned bytes) { return reader(bytes, true); }},

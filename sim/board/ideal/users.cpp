@@ -71,7 +71,7 @@ Tlp peer_request(TlpType type, uint64_t address, unsigned bytes, uint8_t tag) {
 
 // --- RQ ------------------------------------------------------------------------------------------
 
-void Writer::drive(const PinsOut &out, PinsIn &in) {
+void C2hUser::drive(const PinsOut &out, PinsIn &in) {
     if (!rq_.active()) {
         uint64_t address = place(written_);
         auto packet = request_packet(kMemWrite, address, bytes_, 0);
@@ -84,11 +84,11 @@ void Writer::drive(const PinsOut &out, PinsIn &in) {
 
 // --- RC ------------------------------------------------------------------------------------------
 
-Reader::Reader(unsigned reads, bool straddle) : straddle_(straddle) {
+H2cUser::H2cUser(unsigned reads, bool straddle) : straddle_(straddle) {
     for (unsigned tag = 0; tag < reads; tag++) free_tags_.push_back(static_cast<uint8_t>(tag));
 }
 
-void Reader::request(const PinsOut &out, PinsIn &in) {
+void H2cUser::request(const PinsOut &out, PinsIn &in) {
     if (!rq_.active() && !free_tags_.empty()) {
         uint8_t tag = free_tags_.front();
         free_tags_.pop_front();
@@ -100,11 +100,11 @@ void Reader::request(const PinsOut &out, PinsIn &in) {
     drive_rq(rq_, out, in, kReadBytes);
 }
 
-void Reader::append(const PinsOut &out, unsigned from, unsigned to) {
+void H2cUser::append(const PinsOut &out, unsigned from, unsigned to) {
     packet_.insert(packet_.end(), out.rc.data.begin() + from, out.rc.data.begin() + to);
 }
 
-void Reader::finish_packet() {
+void H2cUser::finish_packet() {
     auto tag = static_cast<uint8_t>(packet_.at(2));
     unsigned bytes = (packet_[1] & 0x7ff) * 4;
     expect(packet_.size() == kCompletionDescriptorDwords + bytes / 4, "wrong length",
@@ -115,7 +115,7 @@ void Reader::finish_packet() {
     packet_.clear();
 }
 
-void Reader::take_beat(const PinsOut &out) {
+void H2cUser::take_beat(const PinsOut &out) {
     unsigned count = 0;
     while (count < kBeatDwords && (out.rc.keep >> count & 1)) count++;
     append(out, 0, count);
@@ -124,7 +124,7 @@ void Reader::take_beat(const PinsOut &out) {
 
 // Takes a beat of RC with straddle: sof and eof say where completions begin and end; tkeep and
 // tlast are constant.
-void Reader::take_straddled(const PinsOut &out) {
+void H2cUser::take_straddled(const PinsOut &out) {
     constexpr unsigned kSecond = 4;
     expect(out.rc.keep == 0xff && !out.rc.last, "tkeep or tlast driven while straddling", 0);
     bool continues = !packet_.empty();
@@ -140,7 +140,7 @@ void Reader::take_straddled(const PinsOut &out) {
     if (out.rc_eof1 & 1) finish_packet();
 }
 
-void Reader::drive(const PinsOut &out, PinsIn &in) {
+void H2cUser::drive(const PinsOut &out, PinsIn &in) {
     if (out.rc.valid) straddle_ ? take_straddled(out) : take_beat(out);
     in.rc_ready = true;
     request(out, in);

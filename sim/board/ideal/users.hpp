@@ -36,9 +36,9 @@ public:
 };
 
 // Ideal user logic for RQ: sends writes of `bytes` bytes without end.
-class Writer : public User {
+class C2hUser : public User {
 public:
-    explicit Writer(unsigned bytes) : bytes_(bytes) {}
+    explicit C2hUser(unsigned bytes) : bytes_(bytes) {}
     void drive(const PinsOut &out, PinsIn &in) override;
 
 private:
@@ -49,10 +49,10 @@ private:
 
 // Ideal user logic for RC: keeps `reads` reads of kReadBytes in flight, and takes each completion
 // as it comes.
-class Reader : public User {
+class H2cUser : public User {
 public:
     static constexpr unsigned kReadBytes = numbers::kLargestPayload;
-    Reader(unsigned reads, bool straddle);
+    H2cUser(unsigned reads, bool straddle);
     void drive(const PinsOut &out, PinsIn &in) override;
 
 private:
