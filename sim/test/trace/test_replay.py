@@ -4,6 +4,7 @@
 """Tests of sim.trace.replay, which sends the host's side of a recording to the card again and
 reports differences."""
 
+import re
 import subprocess
 import sys
 
@@ -16,6 +17,7 @@ from sim.test.trace.trace_run import recording
 from sim.trace import pcapng
 from sim.trace.host_memory import HostMemory
 from sim.trace.tlp import decode
+from tools.graph import tracked
 from tools.locks import WAITING
 
 
@@ -101,6 +103,15 @@ def test_a_request_that_no_client_can_make(tmp_path):
 
     status, _, err = replay(changed(tmp_path, "CQ", hole))
     assert status == 1 and "1 to 8 adjacent bytes" in err
+
+
+def test_the_table_has_every_block():
+    """The table of sim/trace/README.md, which says what a replay reaches, has a row for each folder
+    of the gateware's stages."""
+    rows = re.findall(r"^\| `([\w/]+)`", (ROOT / "sim" / "trace" / "README.md").read_text(), re.M)
+    sources = [path for path in tracked() if path.parts[0] == "gateware" and len(path.parts) > 2]
+    named = {row.partition("/")[0] for row in rows}
+    assert named == {path.parts[1] for path in sources} - {"project", "test"}
 
 
 # Host memory of a trace ------------------------------------------------------------------------
