@@ -46,6 +46,13 @@ ERROR = WIRE.numbers["FLAG_ERROR"]
 HEADER = WIRE.layouts["header"]
 # layout of the beginning of the messages REGION_READ and REGION_WRITE: offset, region, count
 ACCESS = WIRE.layouts["region_access"]
+# layout of the beginning of the messages DMA_READ and DMA_WRITE: address, count
+MEMORY_ACCESS = WIRE.layouts["memory_access"]
+# layouts of the answers to GET_INFO and GET_REGION_INFO
+DEVICE_INFO, REGION_INFO = WIRE.layouts["device_info"], WIRE.layouts["region_info"]
+DEVICE_IS_PCI = WIRE.numbers["DEVICE_IS_PCI"]
+REGION_COUNT, IRQ_COUNT = WIRE.numbers["REGION_COUNT"], WIRE.numbers["IRQ_COUNT"]
+REGION_RIGHTS = WIRE.numbers["REGION_READABLE"] | WIRE.numbers["REGION_WRITABLE"]
 ENOTSUP = 95
 
 SERVER_FAULTS = {
@@ -238,7 +245,7 @@ class Standin:
         body, more = self._receive(size - HEADER.size) if size > HEADER.size else (b"", [])
         if flags & REPLY:
             assert bool(flags & ERROR) == bool(error), f"an answer with error {error}: {flags:#x}"
-            self.asked, self.error, self.due = body[16:], error, False
+            self.asked, self.error, self.due = body[MEMORY_ACCESS.size :], error, False
             return
         assert not self.due, f"command {command} before the answer to what was asked"
         if self.fault["garbage"] is not None:
@@ -273,18 +280,20 @@ class Standin:
             multi = json.dumps({"capabilities": {"write_multiple": self.fault["write_multi"]}})
             return struct.pack("<HH", 0, 0) + multi.encode() + b"\0"
         if command == GET_INFO:
-            return struct.pack("<IIII", 16, 2, 9, 5)
+            body = DEVICE_INFO.size, DEVICE_IS_PCI, REGION_COUNT, IRQ_COUNT
+            return DEVICE_INFO.pack(*body)
         if command == GET_REGION_INFO:
-            index = struct.unpack_from("<I", body, 8)[0]
+            _, _, index, *_ = REGION_INFO.unpack(body)
             size = {BAR0: BAR0_SIZE, CONFIG: CONFIG_SIZE}.get(index, 0)
-            return struct.pack("<IIIIQQ", 32, 3, index, 0, size, 0)
+            return REGION_INFO.pack(REGION_INFO.size, REGION_RIGHTS, index, 0, size, 0)
         if command == DMA_MAP:
-            _, _, _, iova, size = struct.unpack("<IIQQQ", body)
+            _, _, _, iova, size = WIRE.layouts["dma_map"].unpack(body)
             self.card.memory[iova] = mmap.mmap(fds[0], size)
             os.close(fds[0])
             return b""
         if command == DMA_UNMAP:
-            self.card.memory.pop(struct.unpack_from("<IIQ", body)[2]).close()
+            _, _, iova, _ = WIRE.layouts["dma_unmap"].unpack(body)
+            self.card.memory.pop(iova).close()
             return body
         if command == DEVICE_RESET:
             before, self.card = self.card, CardStandin(self.registers, self.fault, self.preset)
@@ -307,8 +316,9 @@ class Standin:
             self._write(body)
             return body[: ACCESS.size]
         if command == REGION_WRITE_MULTI and self.fault["write_multi"]:
-            for at in range(8, 8 + 24 * struct.unpack_from("<Q", body)[0], 24):
-                self._write(body[at : at + 24])
+            size, (count,) = WIRE.layouts["multi_write"].size, struct.unpack_from("<Q", body)
+            for at in range(8, 8 + size * count, size):
+                self._write(body[at : at + size])
             return b""
         return None
 
@@ -331,7 +341,7 @@ class Standin:
         address = min(self.card.memory)
         if self.fault["ask_memory"] == "beyond":
             address += len(self.card.memory[address]) - 2048
-        request = struct.pack("<QQ", address, 4096)
+        request = MEMORY_ACCESS.pack(address, 4096)
         return HEADER.pack(0xFFFF, command, HEADER.size + len(request), 0, 0) + request
 
     def _behind(self, command, body):

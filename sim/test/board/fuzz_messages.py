@@ -33,6 +33,7 @@ from sim.clients.vfio import (
     FLAG_REPLY,
     HEADER,
     IRQ_INFO,
+    LAYOUTS,
     REGION_INFO,
     REGION_READ,
     REGION_WRITE,
@@ -42,6 +43,8 @@ from sim.clients.vfio import (
 )
 from sim.test.board.bench_card import PACKET, SEND_RQ, request
 
+# Layouts of the bodies of DMA_MAP, DMA_UNMAP and SET_IRQS.
+MAP, UNMAP, IRQ_SET = (LAYOUTS[name] for name in ("dma_map", "dma_unmap", "irq_set"))
 PAGE = 4096
 FILE_BYTES = 64 * PAGE
 # Bus addresses at which the fuzz clients map memory. They are FILE_BYTES (256 KiB) apart.
@@ -172,17 +175,15 @@ class Messages:
         enable the card and set its MSI-X vectors."""
         for fd in self.fds.shared:
             os.ftruncate(fd, FILE_BYTES)
-        rights = struct.pack("<II", 32, 3)
+        size = HEADER.size + MAP.size
         maps = [
             Message(
-                HEADER.pack(3, DMA_MAP, HEADER.size + 32, 0, 0)
-                + rights
-                + struct.pack("<QQQ", 0, slot, FILE_BYTES),
+                HEADER.pack(3, DMA_MAP, size, 0, 0) + MAP.pack(MAP.size, 3, 0, slot, FILE_BYTES),
                 (self.rng.choice(self.fds.shared),),
             )
             for slot in SLOTS
         ]
-        vectors = struct.pack("<IIIII", 20, 36, 2, 0, VECTORS)
+        vectors = IRQ_SET.pack(IRQ_SET.size, 36, 2, 0, VECTORS)
         listen = Message(
             HEADER.pack(4, SET_IRQS, HEADER.size + len(vectors), 0, 0) + vectors,
             (self.fds.eventfd,) * VECTORS,
@@ -253,11 +254,13 @@ class Messages:
         return [self.message(VERSION, struct.pack("<HH", self.some(0, 0, 0, 0, 1), 1) + text)]
 
     def info(self):
-        command, form, fields = self.some(
-            (DEVICE_INFO, "<IIII", 4), (REGION_INFO, "<IIIIQQ", 6), (IRQ_INFO, "<IIII", 4)
+        command, layout, rest = self.some(
+            (DEVICE_INFO, LAYOUTS["device_info"], ()),
+            (REGION_INFO, LAYOUTS["region_info"], (0, 0)),
+            (IRQ_INFO, LAYOUTS["irq_info"], ()),
         )
         body = [self.some(16, 32, self.narrow()), 0, self.some(*range(10), self.narrow()), 0]
-        return [self.message(command, struct.pack(form, *body, *[0] * (fields - 4)))]
+        return [self.message(command, layout.pack(*body, *rest))]
 
     def window(self):
         """Return a random (bus address, size in bytes), in most cases within the memory at
@@ -270,9 +273,8 @@ class Messages:
     def map(self):
         address, size = self.window()
         offset = self.some(0, 0, PAGE, 32 * PAGE, self.wide())
-        body = struct.pack(
-            "<IIQQQ", 32, self.some(1, 2, 3, 3, 3, 0, self.narrow()), offset, address, size
-        )
+        flags = self.some(1, 2, 3, 3, 3, 0, self.narrow())
+        body = MAP.pack(MAP.size, flags, offset, address, size)
         chance = self.rng.random()
         if chance < 0.6:
             return [self.message(DMA_MAP, body, [self.rng.choice(self.fds.shared)])]
@@ -283,7 +285,7 @@ class Messages:
     def unmap(self):
         address, size = self.window()
         flags = self.some(0, 0, 0, 0, 2, self.narrow())
-        return [self.message(DMA_UNMAP, struct.pack("<IIQQ", 24, flags, address, size))]
+        return [self.message(DMA_UNMAP, UNMAP.pack(UNMAP.size, flags, address, size))]
 
     def any_fds(self, count):
         return [
@@ -301,7 +303,8 @@ class Messages:
             fds = [self.some(*good) for _ in range(count)]
         elif self.rng.random() < 0.5:
             fds = self.any_fds(self.rng.randrange(17))
-        body = struct.pack("<IIIII", 20, flags, self.some(0, 1, 1, 2, 2, 2, 5), start, count)
+        index = self.some(0, 1, 1, 2, 2, 2, 5)
+        body = IRQ_SET.pack(IRQ_SET.size, flags, index, start, count)
         return [self.message(SET_IRQS, body, fds)]
 
     def access(self):
@@ -389,7 +392,7 @@ def dma_message(packet, dwords=None) -> Message:
     words = [*((PACKET + 4 * i, dword) for i, dword in enumerate(packet)), (SEND_RQ, go)]
     body = struct.pack("<Q", len(words))
     for offset, word in words:
-        body += ACCESS.pack(offset, BAR0, 4) + struct.pack("<Q", word & 0xFFFF_FFFF)
+        body += LAYOUTS["multi_write"].pack(offset, BAR0, 4, word & 0xFFFF_FFFF)
     header = HEADER.pack(DMA_NUMBER, REGION_WRITE_MULTI, HEADER.size + len(body), FLAG_NO_REPLY, 0)
     return Message(header + body)
 

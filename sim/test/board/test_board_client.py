@@ -28,6 +28,7 @@ from sim.clients.vfio import (
     DMA_UNMAP,
     HEADER,
     IRQ_INFO,
+    LAYOUTS,
     MSI,
     REGION_INFO,
     REGION_READ,
@@ -184,7 +185,7 @@ def test_interrupts_that_do_not_exist_are_refused(start_board, index, start, cou
     """SET_IRQS is refused with EINVAL for every interrupt that the card does not have: it has only
     vector 0 of MSI."""
     with start_board() as board:
-        body = struct.pack("<IIIII", 20, 0x24, index, start, count)
+        body = LAYOUTS["irq_set"].pack(20, 0x24, index, start, count)
         assert refused(board.connect(), SET_IRQS, body) == errno.EINVAL
 
 
@@ -194,9 +195,10 @@ def test_regions_and_interrupts_beyond_the_last_are_refused(start_board, index):
     EINVAL."""
     with start_board() as board:
         client = board.connect()
-        region = struct.pack("<IIIIQQ", 32, 0, index, 0, 0, 0)
+        region = LAYOUTS["region_info"].pack(32, 0, index, 0, 0, 0)
         assert refused(client, REGION_INFO, region) == errno.EINVAL
-        assert refused(client, IRQ_INFO, struct.pack("<IIII", 16, 0, index, 0)) == errno.EINVAL
+        interrupt = LAYOUTS["irq_info"].pack(16, 0, index, 0)
+        assert refused(client, IRQ_INFO, interrupt) == errno.EINVAL
 
 
 @pytest.mark.parametrize("size", [0, 15, (16 << 20) + 1, 0xFFFF_FFFF])
@@ -350,9 +352,9 @@ def test_of_two_callers_at_once_the_first_is_served(start_board):
         board.process.send_signal(signal.SIGSTOP)
         os.waitpid(board.process.pid, os.WUNTRACED)
         for caller in reversed(callers):
-            caller.send(IRQ_INFO, struct.pack("<IIII", 16, 0, MSI, 0))
+            caller.send(IRQ_INFO, LAYOUTS["irq_info"].pack(16, 0, MSI, 0))
         board.process.send_signal(signal.SIGCONT)
-        assert struct.unpack("<IIII", callers[0].reply(1))[3] == 1
+        assert LAYOUTS["irq_info"].unpack(callers[0].reply(1))[3] == 1
         with pytest.raises(OSError) as refusal:
             callers[1].reply(1)
         assert refusal.value.errno == errno.EBUSY

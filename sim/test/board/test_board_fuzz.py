@@ -13,7 +13,6 @@ import contextlib
 import errno
 import functools
 import os
-import struct
 import time
 
 import pytest
@@ -21,6 +20,7 @@ import pytest
 from sim.clients.vfio import (
     IRQ_ACTION_TRIGGER,
     IRQ_DATA_NONE,
+    LAYOUTS,
     READABLE,
     SET_IRQS,
     VfioClient,
@@ -184,7 +184,7 @@ def trigger(card, index):
     """Make the board raise the first vector of MSI (index 1) or MSI-X (index 2), by the message
     SET_IRQS."""
     flags = IRQ_DATA_NONE | IRQ_ACTION_TRIGGER
-    card.client.call(SET_IRQS, struct.pack("<IIIII", 20, flags, index, 0, 1))
+    card.client.call(SET_IRQS, LAYOUTS["irq_set"].pack(20, flags, index, 0, 1))
 
 
 @pytest.mark.parametrize("flags", [IRQ_ACTION_TRIGGER, IRQ_ACTION_TRIGGER | 2, 37])
@@ -192,7 +192,7 @@ def test_interrupts_of_no_kind_or_of_two(board, card, flags):
     """SET_IRQS must announce exactly one kind of data, eventfds or none, else the board answers
     EINVAL. With fewer file descriptors than vectors the board once read beyond the last
     descriptor."""
-    body = struct.pack("<IIIII", 20, flags, 2, 0, VECTORS)
+    body = LAYOUTS["irq_set"].pack(20, flags, 2, 0, VECTORS)
     with closing(os.eventfd(0)) as fds:
         assert refused(card.client.call, SET_IRQS, body, fds) == errno.EINVAL
 
