@@ -552,9 +552,9 @@ struct litepcie_export {
  * FEATURES: find out which version of this ABI the driver has, and which parts
  * of it work with this kernel and this card.  A program looks at the flag of
  * what it wants to use, instead of comparing versions.  Flags that this header
- * does not name are those of a later driver.  A driver from before this call
- * fails with -ENOTTY.  The caller sets all fields to 0, or the call fails with
- * -EINVAL.
+ * does not name are those of a later driver.  LitePCIe's own driver does not
+ * know this call, so it fails with -ENOTTY.  The caller sets all fields to 0,
+ * or the call fails with -EINVAL.
  */
 struct litepcie_features {
 	__u32 version;			/* returned: LITEPCIE_VERSION of the driver */

@@ -54,7 +54,8 @@ static int check_shape(struct litepcie *dev, const struct litepcie_stream_option
 
 /*
  * Returns -EINVAL for a flush time without packets or above its limit, or -EOPNOTSUPP for packets
- * on a card without records, by which a card reports the ends of packets.
+ * if the card writes no records, by which it reports the ends of packets, or the driver cannot use
+ * them.
  */
 static int check_packets(struct litepcie *dev, const struct litepcie_stream_options *options)
 {
@@ -64,9 +65,10 @@ static int check_packets(struct litepcie *dev, const struct litepcie_stream_opti
 	if (options->flush_us > LITEPCIE_FLUSH_US_MOST)
 		return litepcie_fail(-EINVAL, "a flush time of %u us: it must be at most %u",
 				     options->flush_us, LITEPCIE_FLUSH_US_MOST);
-	if (options->packets && !dev->map.notices.control)
-		return litepcie_fail(-EOPNOTSUPP, "packets: the card writes no records, so it has "
-				     "whole buffers only");
+	if (options->packets && !(litepcie_features(dev) & LITEPCIE_HAS_PACKETS))
+		return litepcie_fail(-EOPNOTSUPP, "packets: %s, so it has whole buffers only",
+				     dev->map.notices.control ? "on this machine the driver cannot "
+				     "use the card's records" : "the card writes no records");
 	return 0;
 }
 

@@ -10,7 +10,6 @@
  * done with them.
  */
 #include <stdio.h>
-#include <sys/ioctl.h>
 #include <time.h>
 
 #include "kernel.h"
@@ -125,33 +124,18 @@ static int set_loopback(struct litepcie *dev, bool enable)
 	return kernel_ioctl(dev, LITEPCIE_IOCTL_DMA, &loopback, "DMA loopback");
 }
 
-/*
- * Switch packets on or off in the driver for this run. A driver that does not know the ioctl
- * PACKETS, or cannot use the card's records, has packets always off. So its error matters only if
- * the run wants packets.
- */
+/* Switch packets on or off in the driver for this run. Without this feature they are always off. */
 static int set_packets(const struct litepcie_stream *stream)
 {
-	bool wanted = stream->options.packets;
 	struct litepcie_packets packets = {
-		.way = kernel_way(stream), .flags = wanted ? LITEPCIE_PACKETS_ON : 0,
+		.way = kernel_way(stream),
+		.flags = stream->options.packets ? LITEPCIE_PACKETS_ON : 0,
 		.flush_us = stream->options.flush_us,
 	};
-	struct litepcie *dev = stream->dev;
 
-	if (ioctl(kernel_of(dev)->fd, LITEPCIE_IOCTL_PACKETS, &packets) == 0)
+	if (!(stream->dev->able & LITEPCIE_HAS_PACKETS))
 		return 0;
-	if (!wanted && (errno == ENOTTY || errno == EOPNOTSUPP))
-		return 0;
-	if (errno == ENOTTY)
-		return litepcie_fail(-EOPNOTSUPP, "%s: packets: this driver has whole buffers "
-				     "only: load the litepcie.ko that came with this library",
-				     dev->name);
-	if (errno == EOPNOTSUPP)
-		return litepcie_fail(-EOPNOTSUPP, "%s: packets: on this machine the driver cannot "
-				     "use the card's records, so it has whole buffers only",
-				     dev->name);
-	return litepcie_fail_errno(errno, "%s: packets of %s", dev->name, stream->name);
+	return kernel_ioctl(stream->dev, LITEPCIE_IOCTL_PACKETS, &packets, "packets of a stream");
 }
 
 static int kernel_start(struct litepcie_stream *stream)

@@ -27,8 +27,6 @@ struct kernel {
 	 */
 	bool			*read_only[LITEPCIE_BARS];
 	unsigned int		minor;
-	/* true: the driver is Lanebox's, whose runs make the card wait for buffers (held runs) */
-	bool			held;
 	/* mapping of the driver's status page (counts of the DMA); NULL: not mapped */
 	const struct litepcie_status *status;
 	/*

@@ -121,40 +121,26 @@ static int map_counts(struct litepcie *dev)
 }
 
 /*
- * Returns true if the driver has held runs, in which the card waits for buffers. LitePCIe's driver
- * does not know the ioctl FEATURES, and an early driver of Lanebox does not know it either. Of
- * these two only Lanebox's knows the ioctl COUNTS, and it has held runs.
- */
-static bool has_held_runs(const struct kernel *kernel)
-{
-	struct litepcie_counts counts = { .way = LITEPCIE_WAY_C2H };
-	struct litepcie_features features = { 0 };
-
-	if (ioctl(kernel->fd, LITEPCIE_IOCTL_FEATURES, &features) == 0)
-		return features.flags & LITEPCIE_FEATURE_HELD;
-	return ioctl(kernel->fd, LITEPCIE_IOCTL_COUNTS, &counts) == 0 || errno != ENOTTY;
-}
-
-/*
  * The ioctl MMAP_DMA_INFO comes first, since both Lanebox's and LitePCIe's driver know it: its
- * error ENOTTY says that the device file is of neither driver. The pages with the driver's counts
- * are mapped only if the driver has held runs (in which the card waits for buffers): only Lanebox's
- * driver has both.
+ * error ENOTTY says that the device file is of neither driver. LitePCIe's driver does not know the
+ * ioctl FEATURES, so it has none of them. The pages with the driver's counts are mapped only if the
+ * driver has held runs (in which the card waits for buffers).
  */
 int kernel_dma_map(struct litepcie *dev)
 {
 	struct litepcie_ioctl_mmap_dma_info rings = { 0 };
-	struct kernel *kernel = kernel_of(dev);
+	struct litepcie_features features = { 0 };
 	int rc = kernel_ioctl(dev, LITEPCIE_IOCTL_MMAP_DMA_INFO, &rings, "size of the DMA rings");
 
-	if (rc < 0)
+	dev->able = LITEPCIE_HAS_BAR_MAP;
+	if (rc < 0 || ioctl(kernel_of(dev)->fd, LITEPCIE_IOCTL_FEATURES, &features) < 0)
 		return rc;
-	kernel->held = has_held_runs(kernel);
-	rc = kernel->held ? map_counts(dev) : 0;
-	/* packets need records, which the driver lets a program map only if the card writes them */
-	dev->able = LITEPCIE_HAS_BAR_MAP | (kernel->held ? LITEPCIE_HAS_STREAMS : 0) |
-		    (dev->notices.records ? LITEPCIE_HAS_PACKETS : 0);
-	return rc;
+	if (features.flags & LITEPCIE_FEATURE_PACKETS)
+		dev->able |= LITEPCIE_HAS_PACKETS;
+	if (!(features.flags & LITEPCIE_FEATURE_HELD))
+		return 0;
+	dev->able |= LITEPCIE_HAS_STREAMS;
+	return map_counts(dev);
 }
 
 void kernel_dma_unmap(struct litepcie *dev)
@@ -173,7 +159,7 @@ void kernel_dma_unmap(struct litepcie *dev)
 
 int kernel_check_held(struct litepcie *dev)
 {
-	if (kernel_of(dev)->held)
+	if (dev->able & LITEPCIE_HAS_STREAMS)
 		return 0;
 	return litepcie_fail(-EOPNOTSUPP, "%s: LitePCIe's driver cannot hold a stream: load "
 			     "Lanebox's litepcie.ko, or give the card to VFIO (litepcie_util vfio "

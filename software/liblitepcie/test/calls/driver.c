@@ -346,9 +346,7 @@ static int watch(const struct litepcie_event *event)
 
 static int set_packets(const struct litepcie_packets *packets)
 {
-	if (driver.old)
-		return fail(ENOTTY);
-	if (!driver.records && packets->flags)
+	if (!driver.records)
 		return fail(EOPNOTSUPP);
 	driver.packets[packets->way] = packets->flags;
 	driver.flush_us[packets->way] = packets->flush_us;
@@ -357,8 +355,6 @@ static int set_packets(const struct litepcie_packets *packets)
 
 static int tell_features(struct litepcie_features *features)
 {
-	if (driver.old)
-		return fail(ENOTTY);
 	features->version = LITEPCIE_VERSION;
 	features->flags = LITEPCIE_FEATURE_HELD | LITEPCIE_FEATURE_MEMORY | LITEPCIE_FEATURE_EXPORT;
 	if (driver.records)

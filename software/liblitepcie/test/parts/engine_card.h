@@ -278,6 +278,7 @@ static inline void open_card(bool records)
 		interrupt = eventfd(0, EFD_CLOEXEC);
 	dev.interrupt = interrupt;
 	dev.backend = &fake;
+	dev.able = LITEPCIE_HAS_STREAMS | LITEPCIE_HAS_PACKETS;
 	dev.bar_size[0] = sizeof(card.word);
 	dev.card = (struct litepcie_card) {
 		.table_depth = DEPTH, .clock_hz = 250000000, .tick_ps = 4000, .data_width = 8 * BEAT,
