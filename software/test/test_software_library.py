@@ -221,12 +221,15 @@ def bar0(request, built, tmp_path_factory):
     return path, registers.memory0
 
 
-def test_the_kernel_s_calls_are_made_as_its_drivers_answer_them(built, bar0):
-    """The C test calls/calls.c passes: the library makes the right system calls to a stand-in for
-    the kernel driver, for a user with CAP_SYS_RAWIO, which root has, and for a user without.
+@pytest.mark.parametrize("checks", ["built", "raced"])
+def test_the_kernel_s_calls_are_made_as_its_drivers_answer_them(request, bar0, checks):
+    """The C test calls/calls.c passes, built with the address sanitizer and with the thread
+    sanitizer: the library makes the right system calls to a stand-in for the kernel driver, for a
+    user with CAP_SYS_RAWIO, which root has, and for a user without.
     """
+    found = request.getfixturevalue(checks)
     path, memory = bar0
-    run_program(built.out / "test" / "calls", path, hex(memory))
+    run_program((found.out / "test" if checks == "built" else found) / "calls", path, hex(memory))
 
 
 def test_the_errors_with_a_meaning_are_those_of_the_header():

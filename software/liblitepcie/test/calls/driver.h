@@ -28,10 +28,6 @@ struct driver {
 	bool		stock;
 	/* true: the card writes records (its reports of finished c2h buffers) */
 	bool		records;
-	/*
-	 * true: the stand-in is an early driver of Lanebox, without the ioctls PACKETS and FEATURES
-	 */
-	bool		old;
 	bool		combining;	/* true: the ioctl BAR says that BAR0 is write-combining */
 	/*
 	 * true: the program has no CAP_SYS_RAWIO, so it may map only the pages of @allowed for
@@ -120,13 +116,18 @@ struct driver {
 	 * POLLERR and POLLHUP
 	 */
 	bool		gone;
-	/* number of the library's calls of ioctl() and of poll() on the device */
-	unsigned int	calls, polls;
+	/* number of the library's calls of ioctl() on the device */
+	unsigned int	calls;
+	/*
+	 * Number of the library's calls of poll() on the device. A thread may look at it while
+	 * another is in poll().
+	 */
+	_Atomic unsigned int polls;
 	/*
 	 * ms for which the stand-in's poll() sleeps before it checks the counts again, so that a
-	 * thread wakes late; 0: 1 ms
+	 * thread wakes late; 0: 1 ms. It may be changed while a thread is in poll().
 	 */
-	int		doze_ms;
+	_Atomic int	doze_ms;
 	/* number of register reads and writes that the library has made by ioctl() */
 	unsigned int	reads, writes;
 	/* for each page of BAR0: true if a program without CAP_SYS_RAWIO may map it for writing */

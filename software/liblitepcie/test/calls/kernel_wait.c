@@ -53,7 +53,7 @@ static void interrupts_are_the_drivers_own_count(void)
  */
 static void wait_for_poll(void)
 {
-	for (int i = 0; !*(volatile unsigned int *)&driver.polls && i < 10000; i++)
+	for (int i = 0; !driver.polls && i < 10000; i++)
 		usleep(1000);
 }
 
