@@ -22,6 +22,7 @@ from sim.test.util.user_guest import (
     CARD,
     IOMMU,
     boot,
+    checked,
     interrupted,
     sentences,
     when,
@@ -105,6 +106,30 @@ def test_a_capture_is_the_same_by_every_way(way):
     report, (found,) = json.loads(files["record"]), json.loads(files["check"])["files"]
     assert report["packets"] == report["generated"] == 2000
     assert (found["packets"], found["bytes"], found["rule"]) == (2000, 600000, None)
+
+
+@pytest.mark.parametrize("option", ["SANITIZE=1", "SANITIZE=thread"])
+@pytest.mark.parametrize("way", WAYS)
+def test_sanitizers_find_nothing_on_any_way_to_a_card(start_board, way, option):
+    """Test programs that are built with sanitizers (addresses and undefined behaviour, or threads)
+    pass through VFIO and behind Lanebox's driver. A sanitizer that finds something makes the
+    program fail.
+    """
+    device, commands, choices = WAYS[way]
+    suite = ("library {} /root/csr.json", "streams {} 16 >/out/streams", "dma_wait {}")
+    # The thread sanitizer knows where programs lie in memory only if the kernel puts them there.
+    commands = ["echo 0 >/proc/sys/kernel/randomize_va_space", *commands]
+    files = checked([command.split()[0] for command in suite], option)
+    with start_board() as board:
+        result = boot(
+            board,
+            commands + [command.format(device) for command in suite],
+            files=files,
+            timeout=900,
+            **choices,
+        )
+        assert board.stats()["unmapped"] == 0
+    assert result.files["streams"].decode().count("16 buffers") == 5
 
 
 def test_rings_through_vfio_lie_in_huge_pages(start_board):

@@ -12,7 +12,8 @@ from sim.guest import kernel as guest_kernel
 from sim.guest import modules, run
 from sim.test.board.board_builds import ROOT
 from sim.test.driver.driver_guest import check_log
-from software.test.software_build import build_software
+from sim.test.guest.guest_python import libraries
+from software.test.software_build import build_software, build_unchecked
 from tools.locks import locked
 
 CARD = "/sys/bus/pci/devices/0000:01:00.0"
@@ -32,6 +33,17 @@ def programs():
         result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 0, result.stdout + result.stderr
     return out / "test"
+
+
+def checked(names, option):
+    """Return the files for boot() with which a guest can run these test programs under a sanitizer.
+
+    `option` is that of the software's Makefile, such as SANITIZE=1. A sanitizer takes a program
+    with shared libraries, which have the same paths in the guest as on this machine.
+    """
+    built = [build_unchecked(option) / "test" / name for name in names]
+    shared = [(path, str(path).lstrip("/")) for path in libraries(built).values()]
+    return [(path, f"bin/{path.name}") for path in built] + shared
 
 
 def boot(board, commands, names=(), files=(), vfio=True, guest=None, csr=None, **choices):
