@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 
 #include "helpers.h"
+#include "litepcie_capability.h"
 
 #define POSTS	64u	/* most writes that post_burst() gives the back end in one call of post() */
 
@@ -84,6 +85,24 @@ static int check_window(struct litepcie *dev, unsigned int bar, uint64_t offset,
 	return check_access(dev, bar, offset, size, size);
 }
 
+/*
+ * Read a mapped BAR. A card that has gone reads as all ones, but a register or memory may have this
+ * value, too. So after all ones litepcie_readl() reads a word of the capability table, and returns
+ * -ENODEV if the card has gone.
+ */
+static int load_mapped(struct litepcie *dev, unsigned int bar, uint64_t offset, void *data,
+		       size_t size)
+{
+	const uint8_t *bytes = data;
+	int rc = litepcie_load(litepcie_bar_place(dev, bar, offset), data, size);
+	uint32_t word;
+
+	for (size_t i = 0; rc == 0 && i < size; i++)
+		if (bytes[i] != UINT8_MAX)
+			return 0;
+	return rc ?: litepcie_readl(dev, LITEPCIE_CAP_OFFSET, &word);
+}
+
 int litepcie_bar_read(struct litepcie *dev, unsigned int bar, uint64_t offset, void *data,
 		      size_t size)
 {
@@ -92,7 +111,7 @@ int litepcie_bar_read(struct litepcie *dev, unsigned int bar, uint64_t offset, v
 	if (rc < 0)
 		return rc;
 	if (dev->bar[bar].base)
-		return litepcie_load(litepcie_bar_place(dev, bar, offset), data, size);
+		return load_mapped(dev, bar, offset, data, size);
 	begin_access(dev);
 	rc = dev->backend->bar_read(dev, bar, offset, data, size);
 	end_access(dev);
@@ -280,7 +299,7 @@ int litepcie_readq(struct litepcie *dev, uint32_t offset, uint64_t *value)
 	int rc;
 
 	litepcie_lock(dev);
-	rc = litepcie_get64(dev, offset, value);
+	rc = check_access(dev, 0, offset, 4, 8) ?: litepcie_get64(dev, offset, value);
 	litepcie_unlock(dev);
 	return rc;
 }
@@ -305,7 +324,8 @@ int litepcie_writeq(struct litepcie *dev, uint32_t offset, uint64_t value)
 	int rc;
 
 	litepcie_lock(dev);
-	rc = litepcie_put(dev, offset, (uint32_t)(value >> 32)) ?:
+	rc = check_access(dev, 0, offset, 4, 8) ?:
+	     litepcie_put(dev, offset, (uint32_t)(value >> 32)) ?:
 	     litepcie_put(dev, offset + 4, (uint32_t)value);
 	litepcie_unlock(dev);
 	return rc;

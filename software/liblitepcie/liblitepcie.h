@@ -301,16 +301,28 @@ int litepcie_time(struct litepcie *dev, uint64_t *ticks);
 /* Registers and memory of the card ------------------------------------------------------------ */
 
 /*
- * Three families of calls reach registers and memory:
- *   by place    litepcie_bar_read(), litepcie_bar_write() and the calls next to them make accesses
- *               of a chosen size at an offset of any BAR: to the card's memory, and to registers
- *               and memory of the user's logic
- *   by name     litepcie_register_read() and litepcie_register_write() access a register that the
- *               library knows
- *   shorthands  litepcie_readl() and litepcie_writel() make accesses of 4 bytes in BAR0, where
- *               LiteX has its registers. litepcie_readq() and litepcie_writeq() make several such
- *               accesses, since LiteX has a register of 64 bits in two words. An access of 8 bytes
- *               would swap the two.
+ * One family of calls, litepcie_bar_*(), reaches registers and memory at their place: an offset in
+ * any BAR. litepcie_bar_read() and litepcie_bar_write() make one access of a chosen size. The other
+ * calls that read or write are conveniences of this family: they make the same accesses, of 4 bytes
+ * in BAR0, where LiteX has its registers.
+ *   litepcie_readl(), litepcie_writel()
+ *               one access
+ *   litepcie_readq(), litepcie_writeq()
+ *               several accesses, since LiteX has a register of 64 bits in two words; an access of
+ *               8 bytes would swap the two
+ *   litepcie_register_read(), litepcie_register_write()
+ *               the accesses of litepcie_readl() to litepcie_writeq() at the place of a register
+ *               that the library knows by its name
+ *
+ * The same rules hold for all of them. The place must lie inside the BAR and be aligned, else the
+ * error is -EINVAL and no access is made. Lanebox's driver lets a user without CAP_SYS_RAWIO write
+ * the same registers by each access of 4 bytes, and refuses others with -EPERM. A card that has gone
+ * reads as all ones. So after all ones the library asks the kernel for the card, and the read
+ * returns -ENODEV if it has gone. A write to such a card may be lost without an error.
+ *
+ * Lanebox's driver takes a mapping away when the card goes, and while it is reset. An access by the
+ * mapping then ends in SIGBUS. Behind that driver litepcie_bar_read() and litepcie_bar_write() use
+ * the mapping where there is one. The conveniences never do, and return an error instead.
  */
 
 /*

@@ -244,13 +244,27 @@ FAULTS = [
         "access",
         (
             "an access reaches BAR0 instead of its own BAR",
-            "return litepcie_load(litepcie_bar_place(dev, bar, offset), data, size);",
-            "return litepcie_load(litepcie_bar_place(dev, 0, offset), data, size);",
+            "rc = litepcie_load(litepcie_bar_place(dev, bar, offset), data, size);",
+            "rc = litepcie_load(litepcie_bar_place(dev, 0, offset), data, size);",
         ),
         (
             "BAR0 stays mapped",
             "for (unsigned int n = 0; n < LITEPCIE_BARS; n++)\n\t\tif (dev->bar[n].base)",
             "for (unsigned int n = 1; n < LITEPCIE_BARS; n++)\n\t\tif (dev->bar[n].base)",
+        ),
+    ),
+    *_faults(
+        "liblitepcie/bar.c",
+        "bar",
+        (
+            "all ones of a card that has gone count as data",
+            "return rc ?: litepcie_readl(dev, LITEPCIE_CAP_OFFSET, &word);",
+            "(void)word;\n\treturn rc;",
+        ),
+        (
+            "half of a register of two words is written behind the end of BAR0",
+            "rc = check_access(dev, 0, offset, 4, 8) ?:\n\t     litepcie_put(",
+            "rc = litepcie_put(",
         ),
     ),
     *_faults(
