@@ -8,8 +8,7 @@
  * Do for a simulated card what a BIOS and an operating system do in configuration space: set BAR
  * addresses, maximum payload and read request sizes and MSI, and switch bus mastering on or off.
  */
-#include <linux/pci_regs.h>
-
+#include "describe/pci_capability.h"
 #include "litepcie_capability.h"
 #include "sim.h"
 #include "vfio_user_protocol.h"
@@ -47,31 +46,23 @@ static int config_write(struct sim *sim, unsigned int offset, uint32_t value, si
 	return vfio_user_write(&sim->vu, REGION_CONFIG, offset, &value, size);
 }
 
-/*
- * Walk the list of capabilities to find MSI and PCI Express. The list lies in the 192 bytes behind
- * the 64 bytes of the header, 4-byte aligned. So it has 48 entries at most, and a list that runs in
- * a circle does not hold up this function.
- */
 static int find_capabilities(struct litepcie *dev)
 {
 	struct sim *sim = sim_of(dev);
-	uint8_t entry[2] = { 0 }, next;
-	int rc = config_read(sim, PCI_CAPABILITY_LIST, &next, sizeof(next));
+	uint8_t config[256];
+	int rc = 0;
 
-	for (int left = 48; rc == 0 && next >= 0x40 && left; left--) {
-		next &= 0xfc;
-		rc = config_read(sim, next, entry, sizeof(entry));
-		if (entry[0] == PCI_CAP_ID_MSI)
-			sim->msi_cap = next;
-		else if (entry[0] == PCI_CAP_ID_EXP)
-			sim->pcie_cap = next;
-		next = entry[1];
-	}
-	if (rc == 0 && (!sim->msi_cap || !sim->pcie_cap))
+	for (unsigned int at = 0; rc == 0 && at < sizeof(config); at += VFIO_USER_LARGEST)
+		rc = config_read(sim, at, config + at, VFIO_USER_LARGEST);
+	if (rc < 0)
+		return rc;
+	sim->msi_cap = litepcie_pci_capability(config, sizeof(config), PCI_CAP_ID_MSI);
+	sim->pcie_cap = litepcie_pci_capability(config, sizeof(config), PCI_CAP_ID_EXP);
+	if (!sim->msi_cap || !sim->pcie_cap)
 		return litepcie_fail(-EPROTO, "%s: the device has no %s capability, so it is not a "
 				     "Lanebox board", sim->path,
 				     sim->msi_cap ? "PCI Express" : "MSI");
-	return rc;
+	return 0;
 }
 
 /* Returns the code of a maximum size in configuration space: n for 128 << n bytes. */

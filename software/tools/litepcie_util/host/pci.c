@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
-#include <linux/pci_regs.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,6 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "describe/pci_capability.h"
 #include "litepcie_capability.h"
 
 #define DEVICES	"/sys/bus/pci/devices"
@@ -154,31 +154,9 @@ static uint32_t config32(const struct config *config, unsigned int offset)
 	return config16(config, offset) | (uint32_t)config16(config, offset + 2) << 16;
 }
 
-/*
- * Returns the offset of the PCI Express capability in config space, or 0 if the function has none
- * or if its config space cannot be read.
- */
-static unsigned int find_express(const struct config *config)
-{
-	unsigned int at = config16(config, PCI_CAPABILITY_LIST) & 0xfc;
-
-	/*
-	 * The list of capabilities lies in 192 bytes, so it has at most 48 entries of 4 bytes. This
-	 * limit ends the search in a broken list whose entries form a loop.
-	 */
-	for (int i = 0; i < 48 && at >= 0x40; i++) {
-		uint16_t head = config16(config, at);
-
-		if ((head & 0xff) == PCI_CAP_ID_EXP)
-			return at;
-		at = head >> 8 & 0xfc;
-	}
-	return 0;
-}
-
 static void read_express(const char *address, struct pci_express *express)
 {
-	struct config config;
+	struct config config = { 0 };
 	uint16_t control, status;
 	uint32_t possible;
 	char path[PATH_MAX];
@@ -189,7 +167,7 @@ static void read_express(const char *address, struct pci_express *express)
 		return;
 	length = read_file(path, config.bytes, sizeof(config.bytes));
 	config.size = length > 0 ? (size_t)length : 0;
-	at = find_express(&config);
+	at = litepcie_pci_capability(config.bytes, config.size, PCI_CAP_ID_EXP);
 	if (!at || at + PCI_EXP_LNKSTA + 2 > config.size)
 		return;
 	control = config16(&config, at + PCI_EXP_DEVCTL);
