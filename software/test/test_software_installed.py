@@ -9,6 +9,7 @@ for compilers, and manual pages.
 import importlib.util
 import re
 import subprocess
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,12 @@ def words_of_pkg_config(installed):
     flags = " ".join(re.findall(r"^(?:Cflags|Libs|Libs.private): (.*)$", pc, re.MULTILINE))
     flags = re.sub(r"\$\{(\w+)\}", lambda m: values[m.group(1)], flags)
     return flags.replace("${prefix}", str(installed)).split()
+
+
+def test_the_installed_library_has_the_version_of_the_release(installed):
+    """The pkg-config file states the version of Lanebox, which driver and Python package have."""
+    pc = (installed / "lib" / "pkgconfig" / "liblitepcie.pc").read_text()
+    assert re.findall(r"^Version: (.*)$", pc, re.MULTILINE) == [version("lanebox")]
 
 
 @pytest.mark.parametrize("link", ["shared", "static"])
