@@ -134,10 +134,8 @@ static int ioctl_mmap_info(struct litepcie_file *file, void *argument)
 static u8 lock_way(struct litepcie_file *file, u32 id, bool request, bool release)
 {
 	struct litepcie_way *way = &file->chan->way[id];
-	u8 status = 1;
+	u8 status = !request || !litepcie_owner_take(way, file);
 
-	if (request)
-		status = !litepcie_owner_take(way, file);
 	if (release)
 		litepcie_dma_give(way, file, true);
 	return status;
@@ -159,7 +157,8 @@ static int ioctl_lock(struct litepcie_file *file, void *argument)
  * count may go backwards, since LitePCIe's programs do that.  If the direction has no owner, the
  * count keeps its value 0, with which the next owner begins.
  */
-static int set_sw_count(struct litepcie_file *file, u32 id, s64 sw_count)
+static int set_sw_count(struct litepcie_file *file, u32 id,
+			const struct litepcie_ioctl_mmap_dma_update *update)
 {
 	struct litepcie_way *way = &file->chan->way[id];
 	bool back = false;
@@ -170,12 +169,12 @@ static int set_sw_count(struct litepcie_file *file, u32 id, s64 sw_count)
 	mutex_lock(&way->mutex);
 	if (way->owner && way->owner != file)
 		err = -EBUSY;
-	else if (sw_count < 0)
+	else if (update->sw_count < 0)
 		err = -EINVAL;
 	if (!err && way->owner) {
 		spin_lock_irq(&way->wait.lock);
-		back = sw_count < way->sw_count;
-		WRITE_ONCE(way->sw_count, sw_count);
+		back = update->sw_count < way->sw_count;
+		WRITE_ONCE(way->sw_count, update->sw_count);
 		spin_unlock_irq(&way->wait.lock);
 	}
 	mutex_unlock(&way->mutex);
@@ -190,16 +189,12 @@ static int set_sw_count(struct litepcie_file *file, u32 id, s64 sw_count)
 
 static int ioctl_writer_update(struct litepcie_file *file, void *argument)
 {
-	const struct litepcie_ioctl_mmap_dma_update *update = argument;
-
-	return set_sw_count(file, LITEPCIE_WAY_C2H, update->sw_count);
+	return set_sw_count(file, LITEPCIE_WAY_C2H, argument);
 }
 
 static int ioctl_reader_update(struct litepcie_file *file, void *argument)
 {
-	const struct litepcie_ioctl_mmap_dma_update *update = argument;
-
-	return set_sw_count(file, LITEPCIE_WAY_H2C, update->sw_count);
+	return set_sw_count(file, LITEPCIE_WAY_H2C, argument);
 }
 
 /* Lanebox's own calls ----------------------------------------------------- */
