@@ -132,9 +132,11 @@ case class ReceiveMover(p: EngineParam) extends Component {
     io.moved.bytes  := moved
     io.moved.ended  := ended
     io.moved.failed := False
-    // No stream operator fits: a frame leaves with its last buffer, or when it is lost, or at once
-    // with a buffer that is alone.
-    io.frame.ready := (done && ended) || io.lose || (io.buffer.fire && io.alone)
+    // No stream operator fits: a frame leaves with its last buffer, or when it is lost, or in the
+    // cycle behind a buffer that is alone, since the path to the frames is deep. QueueRunner looks
+    // at the next frame only when the mover is idle again.
+    val takes = RegNext(io.buffer.fire && io.alone) init False
+    io.frame.ready := (done && ended) || io.lose || takes
     when(done) {
       active   := False
       waits    := False

@@ -102,13 +102,23 @@ class VirtioDevices(LiteXModule):
             **({"packed": True} if build.packed else {}))
         platform.add_source(verilog)
         for n, bus in enumerate(self.buses):
-            access = Signal()
-            self.comb += access.eq(bus.cyc & bus.stb & ~bus.ack)
-            self.sync += bus.ack.eq(access)
+            access, accessed, write = Signal(), Signal(), Signal()
+            address = Signal(log2_int(numbers.VIRTIO_SIZE//4))
+            word    = Signal(32)
+            # An access is kept in registers, since the path from the bus to the engine is deep. The
+            # page sees it a cycle later, and the bus has its answer another cycle later.
+            self.comb += access.eq(bus.cyc & bus.stb & ~accessed & ~bus.ack)
+            self.sync += [
+                address.eq(bus.adr),
+                word.eq(bus.dat_w),
+                write.eq(access & bus.we & (bus.sel == 0xf)),
+                accessed.eq(access),
+                bus.ack.eq(accessed),
+            ]
             pages |= {
-                f"i_registers_{n}_address":   bus.adr[:log2_int(numbers.VIRTIO_SIZE//4)],
-                f"i_registers_{n}_write":     access & bus.we & (bus.sel == 0xf),
-                f"i_registers_{n}_writeData": bus.dat_w,
+                f"i_registers_{n}_address":   address,
+                f"i_registers_{n}_write":     write,
+                f"i_registers_{n}_writeData": word,
                 f"o_registers_{n}_readData":  bus.dat_r,
             }
         self.specials += spinal_instance(verilog,

@@ -57,6 +57,7 @@ case class ControlQueue(sizeWidth: Int) extends Component {
     val busy      = out Bool ()
   }
   val index  = Reg(UInt(16 bits)) init 0 // Chains that were used.
+  val last   = RegNext(index - 1)        // `index` is at rest when a place is compared with it.
   val kicked = RegInit(True)
   val cut    = RegInit(False)            // The queue was not live at some time since it rested.
   val fresh = RegInit(False) // The driver's flag has not been asked about the last used chain.
@@ -243,7 +244,7 @@ case class ControlQueue(sizeWidth: Int) extends Component {
             goto(collect)
           }
           default { // Asked.place
-            announces := answer.low + 1 === index
+            announces := answer.low === last
             goto(arm)
           }
         }

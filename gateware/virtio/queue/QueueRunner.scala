@@ -360,9 +360,10 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     val joins = first.plain && bit(io.room) && fits
     // As `joins`, but from registers.
     val plain = RegNext(!isActive(pick) && bit(io.read) && !io.take && first.plain) init False
-    val overlaps =
-      bit(io.read) && plain && bit(io.room) && fits && frame && io.idle && !flight.full &&
-        !interrupt.waits.over && !turn.over
+    // `plain` says that the queue had a head in the cycle before, which was not taken. It has it
+    // still, unless the queue was cut. In a receive queue `fits` says the same of the frame.
+    val overlaps = plain && bit(io.room) && fits && (if (transmit) frame else True) && io.idle &&
+      !flight.full && !interrupt.waits.over && !turn.over
     stable := !isActive(pick) && bit(io.read) && frame && !io.take && !io.buffer.fire &&
       !io.moved.valid
 
