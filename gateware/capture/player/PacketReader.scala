@@ -7,7 +7,7 @@ package lanebox.capture.player
 import spinal.core._
 import spinal.lib._
 
-import lanebox.vocabulary.{Frames, Numbers}
+import lanebox.vocabulary.{EventCounter, Frames, Numbers}
 
 /** Reads pcapng blocks and finds the packets in them.
   *
@@ -144,19 +144,12 @@ case class PacketReader() extends Component {
   io.heads.payload := block.head
 
   val counts = new Area {
-    val passed, skipped, empty = Reg(UInt(32 bits)) init 0
-    val passes                 = RegNext(ends) init False
-    val skips                  = RegNext(ends && !isPacket) init False
-    val lacksData              = RegNext(ends && isPacket && isEmpty) init False
-    when(passes) { passed := passed + 1 }
-    when(skips) { skipped := skipped + 1 }
-    when(lacksData) { empty := empty + 1 }
-    when(io.clear) {
-      for (count <- Seq(passed, skipped, empty)) count := 0
-    }
-    io.passed  := passed
-    io.skipped := skipped
-    io.empty   := empty
+    val passed  = EventCounter(ends, io.clear)
+    val skipped = EventCounter(ends && !isPacket, io.clear)
+    val empty   = EventCounter(ends && isPacket && isEmpty, io.clear)
+    io.passed  := passed.count
+    io.skipped := skipped.count
+    io.empty   := empty.count
   }
   io.busy := look.in.valid || look.out.valid
 }
