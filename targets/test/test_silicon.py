@@ -257,6 +257,20 @@ def test_the_default_build_fits(tmp_path):
         assert rows[what]["value"] <= rows[what]["limit"], rows[what]
 
 
+@pytest.mark.soak
+def test_a_build_with_virtio_devices_is_good(tmp_path):
+    """The KU5P netlist with the virtio console and net device has at most 10 LUT levels, so the
+    build is not refused.
+    """
+    command = [sys.executable, ROOT / "targets" / "ku5p.py", "--synth-only", "--virtio"]
+    done = subprocess.run(
+        [*command, "--output-dir", tmp_path / "out"], capture_output=True, text=True, timeout=1200
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert "VirtioDevices" in report["blocks"]
+
+
 def test_card_services_need_a_flash_that_is_known():
     """--card is refused with a sentence on a board whose flash nobody has named: the golden image
     is safe only in a flash of known size.
