@@ -350,7 +350,7 @@ class RequesterTest extends AnyFunSuite {
     val age      = Array(0, 0) // Cycles since all dwords that were due have left.
     val rounds   = Array(0, 0) // Pulses of `sent` for which a write was due.
     val promptly = 100
-    val least    = 100
+    val least    = 40
     for ((sender, i) <- senders.zipWithIndex)
       sender.onTaken = request => if (request.write) handed(i) += request.dwords
     dut.clockDomain.onSamplings {

@@ -28,6 +28,7 @@ class RingSegmentsTest extends AnyFunSuite {
         dut.io.lastSegment #= count - 1
         dut.io.clear #= false
         dut.io.advance #= false
+        dut.io.changes #= false
         dut.io.segment.valid #= false
         dut.clockDomain.forkStimulus(10)
         dut.clockDomain.waitSampling(5)
@@ -46,7 +47,8 @@ class RingSegmentsTest extends AnyFunSuite {
           for (cell <- 0 until (3 * count * cells + 1 min 400)) {
             dut.clockDomain.waitSampling()
             assert(!dut.io.valid.toBoolean, "valid in the cycle behind the step")
-            dut.clockDomain.waitSamplingWhere(5)(dut.io.valid.toBoolean)
+            val late = dut.clockDomain.waitSamplingWhere(5)(dut.io.valid.toBoolean)
+            assert(!late, s"cell $cell is not valid within five cycles")
             val want = pages(cell / cells % count) + cell % cells
             assert(dut.io.page.toBigInt == want, s"cell $cell")
             dut.clockDomain.waitSampling(r.nextInt(3))
