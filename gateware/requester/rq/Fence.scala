@@ -65,10 +65,11 @@ case class Fence(p: RequestParam, kind: Fence.Kind, only: Option[Int] = None) ex
     case Fence.Sent    =>
       // At most 31 issued writes have not left the hard block yet, so at first the sign of the
       // 6-bit difference is exact. While the fence goes on waiting for a read, the count of
-      // returned writes runs on, and the sign becomes wrong. So `gone` is kept in a register.
+      // returned writes runs on, and the sign becomes wrong. So `went` keeps the answer.
       val goal = RegNextWhen(io.progress.issued, !issued)
-      val gone = RegInit(False)
-      gone := waiting && (gone || (issued && !(io.progress.returned - goal).msb))
+      val went = RegInit(False)
+      val gone = waiting && (went || (issued && !(io.progress.returned - goal).msb))
+      went := gone
       gone
   }
   val passing = RegNext(waiting && gone && delivered && !io.passed.fire) init False
