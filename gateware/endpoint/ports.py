@@ -26,10 +26,11 @@ CONTEXT_USER_ID = slice(0, 8)
 
 def port_request_layout():
     """Returns the layout of LitePCIe's request, with byte enables for the first and the last dword
-    added. They count only if `with_be` is set."""
+    added, and with `whole`, which says that a request has 1024 dwords. They count only if
+    `with_be` is set."""
     base = request_layout(numbers.DATA_WIDTH, numbers.ADDRESS_WIDTH)
     return EndpointDescription([*base.payload_layout,
-        ("with_be", 1), ("first_be", 4), ("last_be", 4)])
+        ("with_be", 1), ("first_be", 4), ("last_be", 4), ("whole", 1)])
 
 def port_completion_layout():
     """Returns the layout of LitePCIe's completion, with `error` added, a ReadError code that says
@@ -92,6 +93,7 @@ def join_master_port(request, data, port):
         source.we.eq(request.write),
         source.adr.eq(request.address),
         source.len.eq(request.dwords),
+        source.whole.eq(request.dwords[10]),
         source.dat.eq(request.data),
         source.user_id.eq(request.context[CONTEXT_USER_ID]),
         source.with_be.eq(1),
@@ -121,8 +123,9 @@ class RequestAdapter(LiteXModule):
             single.eq(sink.len == 1),
             source.write.eq(sink.we),
             source.address.eq(sink.adr),
-            # LitePCIe's `len` of 0 means 1024 dwords.
-            source.dwords.eq(Cat(sink.len, sink.len == 0)),
+            # LitePCIe's `len` of 0 means 1024 dwords. This comparison makes the path long, so a
+            # front end that gives byte enables says so itself.
+            source.dwords.eq(Cat(sink.len, Mux(sink.with_be, sink.whole, sink.len == 0))),
             source.data.eq(sink.dat),
             source.context.eq(Cat(sink.user_id, sink.channel)),
             If(sink.with_be,

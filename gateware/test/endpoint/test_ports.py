@@ -61,7 +61,13 @@ def test_a_litepcie_request_is_whole_dwords(length, dwords, last_be):
 def test_byte_enables_count_when_they_are_given():
     """With `with_be` set, the byte enables of the request are passed on as they are."""
     seen = offered({"len": 3, "with_be": 1, "first_be": 0x8, "last_be": 0x3})
-    assert (seen["first_be"], seen["last_be"]) == (0x8, 0x3)
+    assert (seen["dwords"], seen["first_be"], seen["last_be"]) == (3, 0x8, 0x3)
+
+
+@pytest.mark.parametrize("whole", [0, 1])
+def test_a_request_of_1024_dwords_says_so_if_byte_enables_are_given(whole):
+    """With `with_be` set, `whole` adds 1024 to the length, and a length of 0 does not."""
+    assert offered({"len": 0, "with_be": 1, "whole": whole})["dwords"] == 1024 * whole
 
 
 @each_seed(2)
