@@ -13,8 +13,8 @@ import lanebox.vocabulary.HardBlock
 /** Holds frames between the transmit queues and the receive queues: a ring of rows of 32 bytes.
   *
   * A frame is at `frame`, with its length in bytes, when it is complete. It begins with a row of
-  * its own: `place`. `read` is the number of a row in the ring, and `data` follows three cycles
-  * later. A frame may be taken before its rows are read. They become free when `rest` says that all
+  * its own: `place`. `read` is the number of a row in the ring, and `data` follows two cycles
+  * later. The caller gives `read` from a register, since it goes to the memory as it is. A frame may be taken before its rows are read. They become free when `rest` says that all
   * rows of taken frames were read, or when the frame after the next one is taken.
   */
 case class FrameStore(p: EngineParam) extends Component {
@@ -86,8 +86,7 @@ case class FrameStore(p: EngineParam) extends Component {
 
   val free = RegNext(U(p.rows, p.rowWidth + 1 bits) - (head - kept)) init p.rows
   io.free := free
-  val address = RegNext(io.read)
-  val word    = RegNext(memory.readSync(address))
+  val word = RegNext(memory.readSync(io.read))
   io.data := word
 
   lengths.io.flush := io.clear

@@ -31,7 +31,7 @@ case class NetTransmit(p: EngineParam) extends Component {
     val data  = Bits(HardBlock.DataWidth bits)
     val bytes = UInt(Frames.LengthWidth bits)
   }
-  val ReadLatency = 3 // Cycles from `read` to `data`.
+  val ReadLatency = 3 // Cycles from the choice of a row to its `data`.
 
   val queue = StreamFifo(Fragment(Row()), 16, latency = 2)
   queue.logic.ram.addAttribute("ram_style", "distributed")
@@ -44,7 +44,7 @@ case class NetTransmit(p: EngineParam) extends Component {
     val asks = io.frame.valid && room
     // No stream operator fits: a frame is offered as one item, and taken when its last row is asked
     // for.
-    io.read        := io.place + row
+    io.read        := RegNext(io.place + row)
     io.frame.ready := asks && last
     when(asks) { row := last ? U(0, p.rowWidth bits) | (row + 1) }
   }

@@ -189,7 +189,7 @@ case class ReceiveMover(p: EngineParam) extends Component {
     val reads = RegInit(False)
     val known = RegInit(False) // `beats` is that of the write whose rows are read.
     io.read   := row
-    step.free := !reads && !(RegNext(reads) init False)
+    step.free := !reads
     when(step.begins) { known := True }
     when(step.starts) {
       reads := True
@@ -203,9 +203,9 @@ case class ReceiveMover(p: EngineParam) extends Component {
       asked := asked + 1
       when(known && asked >= beats) { reads := False }
     }
-    // `data` follows `read` by three cycles. The first row alone makes no beat.
-    val comes  = Delay(reads, 3, init = False)
-    val number = Delay(asked, 3)
+    // `data` follows `read` by two cycles. The first row alone makes no beat.
+    val comes  = Delay(reads, 2, init = False)
+    val number = Delay(asked, 2)
     val makes  = comes && number =/= 0 && number <= beats
     val ends   = comes && number === beats
     val before = RegNext(io.data)

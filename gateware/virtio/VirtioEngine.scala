@@ -126,9 +126,6 @@ case class VirtioEngine(p: EngineParam) extends Component {
     writer.io.write << runner.io.write
     val reads  = HostRequests.read(reader.io.request, context(Ring))
     val writes = writer.io.request
-    // `leaving`: the last write to the used ring is still in the register in front of the endpoint.
-    val leaving = RegInit(False)
-    when(io.request.fire) { leaving := False }
 
     /** Returns the element of `parts` that belongs to the pair whose chain is under way. */
     def present[T <: Data](parts: Seq[T]): T =
@@ -137,8 +134,7 @@ case class VirtioEngine(p: EngineParam) extends Component {
   }
 
   val transmit = new Direction(true) {
-    when(writes.fire) { leaving := True }
-    runner.io.posted := !leaving
+    runner.io.posted := True // A write that has left the runner is in the endpoint.
     runner.io.length := 0
     runner.io.fresh  := True
     val mover  = TransmitMover(p)
@@ -184,8 +180,7 @@ case class VirtioEngine(p: EngineParam) extends Component {
 
   val receive = new Direction(false) {
     val mover = ReceiveMover(p)
-    when(mover.io.request.fire) { leaving := True }
-    runner.io.posted := !leaving && !mover.io.holds
+    runner.io.posted := !mover.io.holds
     // A chain joins others only if there is a frame for it.
     runner.io.room.setAll()
     runner.io.idle   := mover.io.idle
@@ -268,7 +263,8 @@ case class VirtioEngine(p: EngineParam) extends Component {
     ) ++ (if (p.packed) Seq(receive, transmit).map(_.packed.io.request) else Seq()) ++
       controls.flatten.map(_.io.request)
     val arbiter = StreamArbiterFactory().roundRobin.fragmentLock.on(requests)
-    io.request << arbiter.m2sPipe()
+    // The endpoint begins with a register.
+    io.request << arbiter
   }
 
   val reports =

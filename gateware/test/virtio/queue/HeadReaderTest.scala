@@ -56,9 +56,9 @@ class HeadReaderTest extends ConsoleBench {
     */
   for (
     (name, bits, guessable, reads, most) <- Seq(
-      ("without the index in its notification", Seq(EventIndex), false, 4, 49),
-      ("with the index in its notification", Seq(EventIndex, NotificationData), false, 3, 40),
-      ("whose heads follow one another", Seq(EventIndex, NotificationData), true, 2, 37)
+      ("without the index in its notification", Seq(EventIndex), false, 4, 42),
+      ("with the index in its notification", Seq(EventIndex, NotificationData), false, 3, 34),
+      ("whose heads follow one another", Seq(EventIndex, NotificationData), true, 2, 32)
     )
   )
     test(s"an echo for a driver $name waits for $reads reads, seed ${Seed.value}") {

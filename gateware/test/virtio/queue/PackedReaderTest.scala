@@ -51,8 +51,8 @@ class PackedReaderTest extends PackedBench {
 
   for (
     (name, bits, most) <- Seq(
-      ("without its place in the notification", Seq(EventIndex), 60),
-      ("with its place in the notification", Seq(EventIndex, NotificationData), 45)
+      ("without its place in the notification", Seq(EventIndex), 48),
+      ("with its place in the notification", Seq(EventIndex, NotificationData), 37)
     )
   )
     test(s"an echo for a driver $name waits for 2 reads, seed ${Seed.value}") {

@@ -99,7 +99,8 @@ def test_the_rows_of_the_console_have_goals_and_break_no_rule(card):
     """An echo takes four reads of host memory that wait for each other (index, entry, descriptor
     and data), so the slope of its time over the read latency is 4. NOTIFICATION_DATA saves one
     read, and a descriptor that is guessed saves another. The interrupt waits for no read that only
-    prefetches the next chain. The row from doorbell to interrupt agrees with that slope."""
+    prefetches the next chain. The row from doorbell to interrupt agrees with that slope. All
+    rows reach their goals."""
     rows = {entry.id: entry for entry in latency.rows(*card, Conditions(seed=SHIFT + 1))}
     print({name: entry.value for name, entry in rows.items()})
     for name, reads in (("split", 4), ("notify", 3), ("predicted", 2)):
@@ -112,7 +113,8 @@ def test_the_rows_of_the_console_have_goals_and_break_no_rule(card):
     slope = rows["virtio/reads/predicted"].value
     assert doorbell.value == pytest.approx(guessed.value * 4 + slope * 600, rel=0.02)
     for entry in rows.values():
-        assert entry.violations == 0 and entry.binds == "budget" and 0 < entry.ratio
+        assert entry.violations == 0 and entry.binds == "budget"
+        assert entry.ratio >= 1, f"{entry.id} has {entry.value}, and does not reach its goal"
 
 
 def test_a_packed_ring_saves_two_reads_without_a_guess():
