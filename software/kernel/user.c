@@ -51,8 +51,9 @@ void litepcie_user_interrupt(struct litepcie *card)
 /*
  * Exchange *@event and the eventfd of the user's logic.  If @live is true, litepcie_enter() has
  * succeeded, and the interrupt's cause is enabled if the logic has an eventfd after the exchange,
- * and disabled otherwise.  user->lock is held meanwhile, so that the cause fits the eventfd after
- * concurrent calls, too.  Returns -EBUSY if another file has set the logic's eventfd.
+ * and disabled otherwise.  If @live is false, the cause stays as it is.  user->lock is held
+ * meanwhile, so that the cause fits the eventfd after concurrent calls, too.  Returns -EBUSY if
+ * another file has set the logic's eventfd.
  */
 static int swap_event(struct litepcie_file *file, struct eventfd_ctx **event, bool live)
 {

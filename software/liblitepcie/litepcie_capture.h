@@ -466,7 +466,10 @@ int litepcie_capture_generated(struct litepcie_capture *capture, uint64_t *frame
 #define LITEPCIE_PACE_FAST	0u
 /* pace: frames follow each other at the distances in time at which they were recorded */
 #define LITEPCIE_PACE_RECORDED	1u
-/* pace: frames follow each other as on an Ethernet line with @bytes_per_s */
+/*
+ * pace: frames follow each other as on a line with @bytes_per_s, @overhead and @least; an Ethernet
+ * line has LITEPCIE_LINE_OVERHEAD and LITEPCIE_LINE_LEAST
+ */
 #define LITEPCIE_PACE_LINE	2u
 /* pace: @packets_per_s frames a second, whatever their lengths */
 #define LITEPCIE_PACE_PACKETS	3u

@@ -5,7 +5,8 @@
 
 import re
 
-# letter and name of an option, and whether a value follows: ("s", "size", True)
+# The options of a command, each by its letter and name, of which one may be empty, and whether a
+# value follows: ("s", "size", True)
 Options = set[tuple[str, str, bool]]
 
 # A line of --help that begins an option: "  -s, --size BYTES", "      --json" or "  -c N"

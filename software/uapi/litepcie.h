@@ -485,8 +485,9 @@ struct litepcie_counts {
 
 /*
  * EVENT: let the driver signal an eventfd.
- *   @way	LITEPCIE_WAY_: signal the eventfd when the direction's counts or state
- *	change, until the direction is released.  Only the direction's owner may ask.
+ *   @way	LITEPCIE_WAY_: until the direction is released, signal the eventfd at each
+ *	interrupt of the direction, when the driver finds that the card has finished more
+ *	buffers, and when the run fails or ends.  Only the direction's owner may ask.
  *	A new eventfd is also signalled at once, if the run has made progress or
  *	failed before this call.
  *	LITEPCIE_EVENT_USER: signal the eventfd when the logic in the card's user slot

@@ -107,7 +107,7 @@ struct litepcie_capture {
 	struct litepcie_capture_status	*status;
 	dma_addr_t			status_dma;
 	bool				able;
-	/* exempts one ring of read() at a time from being charged as locked memory, see charge.c */
+	/* by it one ring of read() at a time is not charged as locked memory, see charge.c */
 	struct litepcie_allowance	*allowance;
 	spinlock_t			select_lock;	/* see the locks at the head of this file */
 

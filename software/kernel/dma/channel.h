@@ -220,8 +220,9 @@ struct litepcie_way {
 	u64			unsent;
 	struct litepcie_stream	stream;
 	/*
-	 * eventfd that LITEPCIE_IOCTL_EVENT has set, signalled when the direction's counts or state
-	 * change; NULL: none
+	 * eventfd that LITEPCIE_IOCTL_EVENT has set; NULL: none.  It is signalled at each interrupt
+	 * of the direction, when the driver finds that the card has finished more buffers, and when
+	 * the run fails or ends.
 	 */
 	struct eventfd_ctx	*event;
 

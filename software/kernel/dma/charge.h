@@ -26,8 +26,8 @@ struct litepcie_charge {
 	 */
 	struct user_struct		*user;
 	/*
-	 * allowance (charge.c) that the ring has taken, or NULL.  The memory of a ring that has an
-	 * allowance is charged to nobody, so @mm and @user are NULL.
+	 * allowance (charge.c) that the ring has taken, or NULL.  An allowance lets one ring
+	 * at a time be charged to nobody, so @mm and @user are NULL then.
 	 */
 	struct litepcie_allowance	*allowance;
 	unsigned long			pages;

@@ -7,7 +7,7 @@
  * features and configuration, and virtio_queues.c has its queues.
  *
  * Owners of a struct litepcie_vdev and its parts, and for how long they have them:
- *   the structure	probe() allocates it.  The kernel's virtio core frees it when the last
+ *   the structure	probe() allocates it.  litepcie_vdev_release() frees it when the last
  *			reference to the virtio device is put, which may be after remove().
  *   @virtio		belongs to litepcie.ko, which keeps it until remove() has returned.  The
  *			register page and the interrupt causes may be used from probe() until then.

@@ -1,7 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Convert times in seconds, as callers give them, to the whole numbers of the library."""
+"""Convert times in seconds, as callers give them, to the whole ms, us or ns that
+the library takes.
+"""
 
 from __future__ import annotations
 

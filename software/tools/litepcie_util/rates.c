@@ -214,7 +214,7 @@ void rates_measure(struct rates *rates, const struct rates_plan *plan)
 	for (int way = 0; way < RATES_WAYS && !util->failed && !util_interrupted(); way++)
 		if (!plan->ways || plan->ways & 1u << way)
 			rates_measure_way(rates, (enum rates_way)way, plan, &rates->rate[way]);
-	/* dma_run() notes a Ctrl-C that came before its end. A later Ctrl-C is noted here. */
+	/* A Ctrl-C in dma_run() is a failure already. One at another time becomes a failure here. */
 	if (util_interrupted() && !util->failed)
 		util_fail(util, "interrupted");
 }

@@ -483,7 +483,7 @@ static bool survives(const uint8_t *data)
 	return !right;
 }
 
-/* A record whose option claims more bytes than the record has must be refused with -EBADMSG. */
+/* A record with an option that reaches beyond the record's end must be refused with -EBADMSG. */
 static void an_option_ends_with_its_record(void)
 {
 	const uint32_t words[] = {

@@ -46,8 +46,9 @@ void faults_leave_lock(const char *name, const void *lock);
 #ifndef FAULTS_THEMSELVES
 
 /*
- * Define a wrapper for a call that returns a pointer, or NULL on failure. A pointer that the call
- * returns is put on the list of what the driver holds.
+ * Define a wrapper for a call that returns a pointer, or NULL on failure. The wrapper fails if
+ * faults_strike() says so. Otherwise it makes the call, and puts the pointer on the list of what
+ * the driver holds.
  */
 #define FAULTY_POINTER(_what, _type, _name, _arguments, ...)			\
 	static inline _type __maybe_unused faulty_##_name _arguments		\

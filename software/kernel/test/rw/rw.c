@@ -258,7 +258,7 @@ static void test_a_stop_ends_a_read(void)
 	need(!way->sw_count, "a read() of a run that was stopped counts in the next one");
 }
 
-/* A read() that may not wait returns at once if another thread copies data of the ring. */
+/* A read() that may not wait returns -EAGAIN if another thread copies data of the ring. */
 static void test_a_read_that_may_not_wait_waits_for_nobody(void)
 {
 	begin(64, 1);

@@ -47,7 +47,7 @@ struct limit_reads {
 	/* payload bytes of one completion; the host returns the data of a read in such pieces */
 	unsigned int	completion;
 	unsigned int	rcb;		/* read completion boundary (RCB) in bytes, 64 or 128 */
-	double		in_flight;	/* bytes that the card can have requested at a time */
+	double		in_flight;	/* most bytes of reads that are under way */
 	/* round trip of a read by the card in ns; 0: not known, so the round trip limits nothing */
 	double		rtt_ns;
 	bool		straddle;

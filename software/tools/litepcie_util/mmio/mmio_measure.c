@@ -95,8 +95,8 @@ static int write_proof(const struct mmio_bench *bench, size_t words, size_t size
 /*
  * Check that accesses of row->size bytes work. For a row of writes, 4-byte reads must return the
  * data that writes of row->size bytes have written. For a row of reads, reads of row->size bytes
- * must return the data that 4-byte writes have written. Wrong data is said in row->reason. Returns
- * 0 or -errno.
+ * must return the data that 4-byte writes have written. After wrong data row->reason says so, and
+ * the result is 0, too. Returns -errno if an access fails.
  */
 static int prove_words(const struct mmio_bench *bench, struct mmio_row *row)
 {
