@@ -33,7 +33,8 @@ case class CaptureUnit(p: CaptureParam, fromSlot: Boolean = false, fromNet: Bool
     val segment   = slave(Flow(RingSegments.Segment(p)))
     val wake      = slave(Flow(UInt(64 bits)))
     val call      = out Bool () // A pulse: interrupt the host.
-    val now       = in UInt (64 bits)
+    val now       = in UInt (64 bits) // Device time in ns, which nothing sets.
+    val clock     = in UInt (64 bits) // The time of frames, seals and status lines, in ns.
     val request   = master(Stream(Fragment(Request())))
     val position  = out UInt (64 bits)
     val idle      = out Bool ()
@@ -89,13 +90,14 @@ case class CaptureUnit(p: CaptureParam, fromSlot: Boolean = false, fromNet: Bool
   generator.io.count    := io.generator.count
   generator.io.seed     := io.generator.seed
   generator.io.portMask := io.generator.portMask
-  generator.io.now      := io.now
+  generator.io.now      := io.clock
   io.made               := generator.io.made
   io.silent             := generator.io.idle
 
   playback.io.run      := io.player.run
   playback.io.settings := io.player.settings
   playback.io.now      := io.now
+  playback.io.clock    := io.clock
   playback.io.stream << io.stream
   io.player.results := playback.io.results
   io.playerIdle     := playback.io.idle
@@ -104,7 +106,7 @@ case class CaptureUnit(p: CaptureParam, fromSlot: Boolean = false, fromNet: Bool
   sources.io.inputs(1) << playback.io.frames
   val slot = fromSlot generate SlotFrames()
   if (fromSlot) {
-    slot.io.now  := io.now
+    slot.io.now  := io.clock
     slot.io.port := Frames.Ports - 1
     slot.io.stream << io.slot
     sources.io.inputs(2) << slot.io.frames
@@ -112,7 +114,7 @@ case class CaptureUnit(p: CaptureParam, fromSlot: Boolean = false, fromNet: Bool
   val net = fromNet generate NetFrames()
   if (fromNet) {
     net.io.on  := io.net.on
-    net.io.now := io.now
+    net.io.now := io.clock
     net.io.received << io.net.received
     net.io.sent << io.net.sent
     io.net.lost := net.io.lost
@@ -126,7 +128,7 @@ case class CaptureUnit(p: CaptureParam, fromSlot: Boolean = false, fromNet: Bool
   capture.io.segment << io.segment
   capture.io.wake << io.wake
   io.call        := capture.io.call
-  capture.io.now := io.now
+  capture.io.now := io.clock
   capture.io.frames << sources.io.output
   capture match {
     case several: CaptureQueues => several.sort <> sort

@@ -14,6 +14,7 @@ from litex.soc.interconnect.csr import *
 from migen import *
 
 from gateware import numbers
+from gateware.capture.clock import CaptureClock
 from gateware.capture.player.net_registers import CaptureNet
 from gateware.capture.queues.registers import CaptureQueues
 from gateware.capture.vocabulary.bits import ACCOUNT_CONTROL, CONTROL, GENERATOR_CONTROL, STATUS
@@ -54,8 +55,9 @@ class Capture(LiteXModule):
     """The generator and the capture block, with their registers, writing to the master port `port`.
     `player` has the registers of the player, whose logic is in the same component.
 
-    `time` is device time in cycles of `cycle_ns`, which must be a power of two. Frames have their
-    times in ns since the card's reset. `frames` is the user slot's stream of packets, if it has
+    `time` is device time in cycles of `cycle_ns`, which must be a power of two. Frames have the
+    times of `clock` in ns, which are those since the card's reset until software sets the clock.
+    `frames` is the user slot's stream of packets, if it has
     one: each packet becomes a frame of the last port. `queues` has the registers of several queues,
     and `net` those of the net device's frames.
     """
@@ -70,6 +72,7 @@ class Capture(LiteXModule):
         self.add_results()
         self.add_wake()
         self.add_mix()
+        self.clock = CaptureClock(cycle_ns) # Its registers stand behind all others, too.
 
         # # #
 
@@ -121,6 +124,7 @@ class Capture(LiteXModule):
             i_wake_payload           = self._wake.storage,
             o_call                   = self.irq,
             i_now                    = self.nanoseconds(time, cycle_ns),
+            i_clock                  = self.clock.time,
             o_position               = self._position.status,
             o_idle                   = idle,
             o_made                   = self._generator_made.status,

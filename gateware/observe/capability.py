@@ -26,7 +26,7 @@ from gateware import numbers
 # The first word of the capability table. Its four bytes in memory are the text "LBOX".
 MAGIC = 0x584f424c
 MAJOR = 1
-MINOR = 7
+MINOR = 8
 
 WORD         = 4
 DIGEST_WORDS = 8 # 32-bit words of the field `digest`, a SHA-256 over the gateware's sources.
@@ -113,7 +113,8 @@ BLOCK_TYPES = {
     "slot": BlockType(18, ("now", "width"),
         "Monitor of the user slot; a read of now takes a copy of the monitor's counters"),
     "capture": BlockType(19, ("control", "limit", "segment_base", "status_base", "account_control",
-        "generator_control", "segments", "staging_bytes", "status", "wake", "cause"),
+        "generator_control", "segments", "staging_bytes", "status", "wake", "cause",
+        "clock_offset"),
         "Captures frames into a ring of pcapng blocks; its generator makes test frames"),
     "flash": BlockType(20, ("address", "length", "command", "unlock", "page_index", "page_data",
         "status", "crc", "refusals", "identification", "application", "room", "idcode"),
@@ -167,6 +168,7 @@ CAPTURE_GROUPS = {
         "generator_made": 0x18},
     "status": {"position": 0x04},
     "account_control": {"account_frames": 0x04, "account_bytes": 0x0c},
+    "clock_offset": {"clock_rate": 0x08, "clock_low": 0x0c, "clock_high": 0x10},
 }
 
 # Version of the blocks `user` and `user_window` if the user's logic has commands. It differs from

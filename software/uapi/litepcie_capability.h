@@ -16,7 +16,7 @@
 #define LITEPCIE_CAP_SIZE                       0x1000
 #define LITEPCIE_CAP_MAGIC                      0x584f424c
 #define LITEPCIE_CAP_MAJOR                      1
-#define LITEPCIE_CAP_MINOR                      7
+#define LITEPCIE_CAP_MINOR                      8
 #define LITEPCIE_CAP_DIGEST_WORDS               8
 #define LITEPCIE_CAP_TARGET_WORDS               8
 #define LITEPCIE_CAP_HEADER_WORDS               22
@@ -164,6 +164,7 @@
 #define LITEPCIE_CAPTURE_STATUS                 8
 #define LITEPCIE_CAPTURE_WAKE                   9
 #define LITEPCIE_CAPTURE_CAUSE                  10
+#define LITEPCIE_CAPTURE_CLOCK_OFFSET           11
 
 /* Engine of the configuration flash; place of the image, and the FPGA's IDCODE */
 #define LITEPCIE_BLOCK_FLASH                    20
@@ -291,6 +292,9 @@
 #define LITEPCIE_CAPTURE_GROUP_POSITION         0x04
 #define LITEPCIE_CAPTURE_GROUP_ACCOUNT_FRAMES   0x04
 #define LITEPCIE_CAPTURE_GROUP_ACCOUNT_BYTES    0x0c
+#define LITEPCIE_CAPTURE_GROUP_CLOCK_RATE       0x08
+#define LITEPCIE_CAPTURE_GROUP_CLOCK_LOW        0x0c
+#define LITEPCIE_CAPTURE_GROUP_CLOCK_HIGH       0x10
 
 /* Bits of the capture block's registers: control, status, account_control */
 #define LITEPCIE_CAPTURE_BIT_CONTROL_RUN        (1u << 0)

@@ -30,7 +30,7 @@
  * read() of a file that has called RING fails with -EINVAL.  In other files
  * read() uses a ring of the driver's, and returns 4 KiB with the header of a
  * pcapng file, and then the blocks.  The first read() starts the queue as a
- * START without flags does.  A read() waits for blocks, and gives their room
+ * START without flags does, and queue 0's may set the clock (HOST_CLOCK).  A read() waits for blocks, and gives their room
  * back to the card.  With O_NONBLOCK it fails with -EAGAIN instead of waiting.
  * After a STOP read() returns what is left, and then 0.  When the card has been
  * reset, read() returns the blocks from before, and then fails with -EIO
@@ -124,7 +124,8 @@ struct litepcie_capture_ring {
  *   -EBUSY	another file has the queue, the capture runs, the queue has been started
  *		already, or the file uses read()
  *   -EPERM	NET without CAP_NET_RAW
- *   -EOPNOTSUPP	NET, and the card has no net device whose frames it can copy
+ *   -EOPNOTSUPP	NET, and the card has no net device whose frames it can copy; or
+ *		HOST_CLOCK, and the card's clock cannot be set
  *   -EIO		the card was reset or slept while the queue ran or was ready, and STOP has
  *		not been called since; or a part of the card does not stop, so bus
  *		mastering is off until the card is reset; or the card does not set its
@@ -157,6 +158,14 @@ struct litepcie_capture_start {
  * flag needs CAP_NET_RAW, as any capture of the host's network traffic does.
  */
 #define LITEPCIE_CAPTURE_NET		8u
+/*
+ * Flag of START: set the card's clock, which gives frames their times, to the
+ * host's time in ns since 1970 (CLOCK_REALTIME).  Only queue 0's START does so.
+ * Without the flag the clock goes on as it is.  From the card's reset, until
+ * something sets it, it has the time since the reset.  The first read() of queue
+ * 0 sets the clock, too, unless the card is a simulated one.
+ */
+#define LITEPCIE_CAPTURE_HOST_CLOCK	16u
 
 /*
  * STOP: take no more frames.  When a STOP of queue 0 has succeeded, all data and

@@ -31,7 +31,8 @@ case class Player() extends Component {
   val io = new Bundle {
     val run      = in Bool ()
     val settings = in(Player.Settings())
-    val now      = in UInt (64 bits)
+    val now      = in UInt (64 bits) // Device time in ns, by which the player keeps its pace.
+    val clock    = in UInt (64 bits) // The time that frames get, in ns.
     val stream   = slave(Stream(Player.StreamBeat()))
     val frames   = master(Frames())
     val results  = out(Player.Results())
@@ -101,7 +102,7 @@ case class Player() extends Component {
     beat.bytes := first ? due.kept.resize(5) | RegNextWhen(due.kept.resize(5), due.fire)
     beat.error := False
     beat.head  := due.payload
-    when(!io.settings.keepTime) { beat.head.time := io.now }
+    when(!io.settings.keepTime) { beat.head.time := io.clock }
     body.ready := beat.fire
     due.ready  := beat.fire && first
     when(beat.fire) {
@@ -165,7 +166,7 @@ object Player {
     // All frames get the port `port`. Otherwise a frame gets the number of its interface as port.
     val fixedPort = Bool()
     val port      = UInt(Frames.PortWidth bits)
-    // A frame keeps its recorded time. Otherwise it gets the device time at which it leaves.
+    // A frame keeps its recorded time. Otherwise it gets the time at which it leaves.
     val keepTime = Bool()
   }
 
@@ -174,6 +175,6 @@ object Player {
     val inBlock                = Bool()
     val passed, skipped, empty = UInt(32 bits)
     val packets, bytes         = UInt(48 bits)
-    val begun, ended           = UInt(64 bits) // Times of the first beat and of the last, in ns.
+    val begun, ended           = UInt(64 bits) // Device times of the first beat and the last.
   }
 }

@@ -359,7 +359,9 @@ static int check_queues(struct litepcie_capture *capture)
 
 	for (queue = capture->queue; queue; queue = litepcie_queue_after(queue)) {
 		queue->used = queue->run;
-		if (queue->used && queue->flags != flags)
+		/* Only queue 0's start sets the clock. */
+		if (queue->used &&
+		    (queue->flags ^ flags) & ~LITEPCIE_CAPTURE_HOST_CLOCK)
 			return -EINVAL;
 		if (!queue->used && capture->sort.flags && flags & LITEPCIE_CAPTURE_NEWEST)
 			return -EINVAL;
@@ -420,6 +422,8 @@ static int begin_all(struct litepcie_capture *capture, const struct litepcie_cap
 	}
 	litepcie_cause_enable(capture->card, capture->cause, true);
 	capture->running = true;
+	if (start->flags & LITEPCIE_CAPTURE_HOST_CLOCK)
+		litepcie_capture_set_clock(capture);
 	if (capture->net)
 		litepcie_capture_put_net(capture, start->flags & LITEPCIE_CAPTURE_NET);
 	put(capture, 0, control_of(start->flags) | LITEPCIE_CAPTURE_BIT_CONTROL_RUN);

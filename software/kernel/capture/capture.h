@@ -185,6 +185,7 @@ void litepcie_sorter_put(struct litepcie_capture *capture, unsigned int paramete
 u64 litepcie_sorter_get64(struct litepcie_capture *capture, unsigned int parameter);
 void litepcie_capture_put_net(struct litepcie_capture *capture, bool on);
 u32 litepcie_capture_net_lost(struct litepcie_capture *capture);
+void litepcie_capture_set_clock(struct litepcie_capture *capture);
 void litepcie_queue_put(struct litepcie_capture_queue *queue, unsigned int parameter, u32 offset,
 			u32 value);
 void litepcie_queue_put64(struct litepcie_capture_queue *queue, unsigned int parameter, u64 value);
@@ -197,6 +198,7 @@ u32 litepcie_capture_status(struct litepcie_capture *capture);
 int litepcie_capture_await(struct litepcie_capture *capture, u32 mask, u32 value);
 bool litepcie_capture_is_usable(const struct litepcie_block *block);
 const struct litepcie_block *litepcie_capture_find_sorter(struct litepcie *card);
+bool litepcie_capture_has_clock(const struct litepcie_block *block);
 const struct litepcie_block *litepcie_capture_find_net(struct litepcie *card);
 
 /*

@@ -254,12 +254,20 @@ static bool is_start(const struct litepcie_capture_queue *queue,
 		     const struct litepcie_capture_start *start)
 {
 	u32 known = LITEPCIE_CAPTURE_KEEP_BAD | LITEPCIE_CAPTURE_LOSSLESS |
-		    LITEPCIE_CAPTURE_NEWEST | LITEPCIE_CAPTURE_NET;
+		    LITEPCIE_CAPTURE_NEWEST | LITEPCIE_CAPTURE_NET |
+		    LITEPCIE_CAPTURE_HOST_CLOCK;
 
 	return !(start->flags & ~known) && start->snap <= LITEPCIE_CAPTURE_FRAME_MOST &&
 	       start->wait_cycles <= WAIT_CYCLES_MOST && !start->reserved &&
 	       start->limit <= litepcie_ring_bytes(queue->ring) &&
 	       !memchr_inv(start->reserved2, 0, sizeof(start->reserved2));
+}
+
+/* Returns 0, or -EOPNOTSUPP if the @flags of a START want to set a clock that cannot be set. */
+static int check_clock(const struct litepcie_capture *capture, u32 flags)
+{
+	return flags & LITEPCIE_CAPTURE_HOST_CLOCK &&
+	       !litepcie_capture_has_clock(capture->block) ? -EOPNOTSUPP : 0;
 }
 
 /*
@@ -280,7 +288,7 @@ static int check_net(const struct litepcie_capture *capture, u32 flags)
 /*
  * LITEPCIE_IOCTL_CAPTURE_START: start the file's queue.  Returns 0, -EBUSY if the queue was started
  * already or the file uses read(), -EINVAL if @start is not valid, or an error of
- * litepcie_capture_check_owner(), check_net() or litepcie_capture_begin().
+ * litepcie_capture_check_owner(), check_net(), check_clock() or litepcie_capture_begin().
  */
 int litepcie_capture_start_file(struct litepcie_capture_file *file,
 				const struct litepcie_capture_start *start)
@@ -296,6 +304,8 @@ int litepcie_capture_start_file(struct litepcie_capture_file *file,
 		err = -EINVAL;
 	if (!err)
 		err = check_net(capture, start->flags);
+	if (!err)
+		err = check_clock(capture, start->flags);
 	if (!err) {
 		WRITE_ONCE(file->wake, 0);
 		err = litepcie_capture_begin(file->queue, start, LITEPCIE_CAPTURE_RUN_RING);
@@ -354,6 +364,16 @@ int litepcie_capture_stop_file(struct litepcie_capture_file *file,
 }
 
 /*
+ * Returns the flags with which read() starts a queue.  The clock of a simulated card stays as it
+ * is, so that two runs of a simulation give the same frames.
+ */
+static u32 flags_to_read(const struct litepcie_capture *capture)
+{
+	return litepcie_capture_has_clock(capture->block) &&
+	       strcmp(capture->card->target, "sim") ? LITEPCIE_CAPTURE_HOST_CLOCK : 0;
+}
+
+/*
  * For read(): make @file the owner of its queue, with a ring of the driver's, and start the queue.
  * Returns 0, -EINVAL if the file has a ring of its own, or an error of may_take(),
  * litepcie_ring_alloc() or litepcie_capture_begin().
@@ -364,6 +384,7 @@ int litepcie_capture_take_to_read(struct litepcie_capture_file *file)
 	struct litepcie_capture *capture = queue->capture;
 	struct litepcie_geometry shape = shape_of(capture, READ_RING, READ_MBUF);
 	struct litepcie_capture_start start = {
+		.flags		= flags_to_read(capture),
 		.wait_cycles	= litepcie_cycles(capture->card, READ_WAIT_US),
 		.limit		= READ_RING,
 	};

@@ -13,10 +13,13 @@
 
 #include <linux/delay.h>
 #include <linux/jiffies.h>
+#include <linux/ktime.h>
 
 #include "capture.h"
 
 #define POLL_US			10
+/* the host's clock is compared with the card's so often, and the best comparison is used */
+#define CLOCK_LOOKS		8
 /*
  * The capture block counts as stuck if it has made no progress for STUCK jiffies and for
  * STUCK_POLLS reads of its status.  The reads are counted because a virtual machine may be paused
@@ -82,6 +85,31 @@ u32 litepcie_capture_net_lost(struct litepcie_capture *capture)
 {
 	return readl(capture->net_regs +
 		     litepcie_parameter(capture->net, LITEPCIE_CAPTURE_NET_LOST));
+}
+
+/*
+ * Set the capture's clock, which gives frames their times, to the host's time.  The clock only adds
+ * a number to its time, so the time that passes between the read and the write makes no error.  A
+ * read of the clock's lower half latches the upper half.  The read is the shortest of some, so that
+ * it is known best when the card has answered it.
+ */
+void litepcie_capture_set_clock(struct litepcie_capture *capture)
+{
+	void __iomem *offset = reg_of(capture, LITEPCIE_CAPTURE_CLOCK_OFFSET);
+	u64 least = U64_MAX, ahead = 0;
+
+	for (unsigned int n = 0; n < CLOCK_LOOKS; n++) {
+		u64 before = ktime_get_real_ns();
+		u64 card = readl(offset + LITEPCIE_CAPTURE_GROUP_CLOCK_LOW);
+		u64 took = ktime_get_real_ns() - before;
+
+		card |= (u64)readl(offset + LITEPCIE_CAPTURE_GROUP_CLOCK_HIGH) << 32;
+		if (took < least) {
+			least = took;
+			ahead = before + took / 2 - card;
+		}
+	}
+	put64(offset, ahead);
 }
 
 /* Registers of the selected queue ----------------------------------------- */
@@ -271,6 +299,15 @@ const struct litepcie_block *litepcie_capture_find_sorter(struct litepcie *card)
 		    LITEPCIE_CAPTURE_SPREAD)
 		return NULL;
 	return block;
+}
+
+/* True if the block's clock can be set.  Older gateware has no registers for that. */
+bool litepcie_capture_has_clock(const struct litepcie_block *block)
+{
+	return litepcie_block_is_known(block, LITEPCIE_CAPTURE_CLOCK_OFFSET) &&
+	       litepcie_parameter(block, LITEPCIE_CAPTURE_CLOCK_OFFSET) &&
+	       holds(block, LITEPCIE_CAPTURE_CLOCK_OFFSET,
+		     LITEPCIE_CAPTURE_GROUP_CLOCK_HIGH + 4);
 }
 
 /*

@@ -157,6 +157,10 @@
 	R(LITEPCIE_BLOCK_CAPTURE, 0x07c, 1, true, "capture_generator_middle_period") \
 	R(LITEPCIE_BLOCK_CAPTURE, 0x080, 1, true, "capture_generator_large_size") \
 	R(LITEPCIE_BLOCK_CAPTURE, 0x084, 1, true, "capture_generator_large_period") \
+	R(LITEPCIE_BLOCK_CAPTURE, 0x088, 2, true, "capture_clock_offset") \
+	R(LITEPCIE_BLOCK_CAPTURE, 0x090, 1, true, "capture_clock_rate") \
+	R(LITEPCIE_BLOCK_CAPTURE, 0x094, 1, false, "capture_clock_low") \
+	R(LITEPCIE_BLOCK_CAPTURE, 0x098, 1, false, "capture_clock_high") \
 	R(LITEPCIE_BLOCK_PLAYER, 0x000, 1, true, "player_control") \
 	R(LITEPCIE_BLOCK_PLAYER, 0x004, 1, true, "player_rate") \
 	R(LITEPCIE_BLOCK_PLAYER, 0x008, 1, true, "player_cost") \

@@ -107,6 +107,7 @@ class PlayerBench(dut: Player, val random: Random) {
     if (dut.io.busy.toBoolean) quiet = 0
     now += 4
     dut.io.now #= now
+    dut.io.clock #= now
     if (!offered && beats.nonEmpty && random.nextDouble() >= streamPauses) {
       val (data, failed) = beats.dequeue()
       stream.data #= data

@@ -4,7 +4,8 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Tests for the program node that each register of a queue is written for that queue, and that
- * rules and spread (the table of queues) are written to the card at a start.
+ * rules and spread (the table of queues) are written to the card at a start. Also tests that the
+ * card's clock is set from the host's only if the caller asks for it.
  */
 #include "node_card.h"
 
@@ -47,4 +48,50 @@ void test_each_register_is_that_of_its_queue(void)
 	need(rings[0][2 * MBUF] == 1 && !rings[0][2 * MBUF + 64], "the segments' addresses");
 	for (unsigned int n = 0; n < QUEUES; n++)
 		node_close(files[n]);
+}
+
+/* Start and stop queue 0 with @flags. Returns how far the card's clock is then ahead of the host's. */
+static u64 ahead_after(struct file *first, u32 flags)
+{
+	made.clock_ahead = 0x123456789abcdef0;
+	made.clock_reads = 0;
+	need(!start(first, flags), "START");
+	need(!stop(first, NULL), "STOP");
+	return made.clock_ahead;
+}
+
+/* Let a file read from queue 0. Returns how far the card's clock is then ahead of the host's. */
+static u64 ahead_after_read(const char *target)
+{
+	struct file *first = node_open();
+	char byte;
+
+	strcpy(card.target, target);
+	made.clock_ahead = 42;
+	need(node_read(first, &byte, 1, false) == 1, "read()");
+	node_close(first);
+	return made.clock_ahead;
+}
+
+void test_the_clock_is_set_when_it_is_asked_for(void)
+{
+	struct file *first = file_of(0), *other = file_of(1);
+
+	real_ns = 1800000000123456789;
+	need(!ring(first, MBUF) && !ring(other, MBUF), "RING");
+	need(start(first, LITEPCIE_CAPTURE_HOST_CLOCK) == -EOPNOTSUPP && !card.capture->running,
+	     "a clock is set that cannot be set");
+	clocked = true;
+	card.capture->block = litepcie_block_find(&card, LITEPCIE_BLOCK_CAPTURE, 0);
+	need(ahead_after(first, 0) == 0x123456789abcdef0, "a clock is set that shall go on");
+	need(ahead_after(first, LITEPCIE_CAPTURE_HOST_CLOCK) == 0, "the clock is not the host's");
+	made.clock_ahead = 1;
+	need(!start(other, LITEPCIE_CAPTURE_HOST_CLOCK) && made.clock_ahead == 1,
+	     "another queue sets the clock");
+	need(!start(first, 0) && made.clock_ahead == 1, "queues that ask for two clocks");
+	node_close(first);
+	node_close(other);
+	need(ahead_after_read("a_card") == 0, "read() leaves the clock of a card");
+	need(ahead_after_read("sim") == 42, "read() sets the clock of a simulated card");
+	clocked = false;
 }

@@ -84,6 +84,11 @@ void poll_wait(void *filp, wait_queue_head_t *wait, struct poll_table_struct *ta
 		table->wait[table->count++] = wait;
 }
 
+u64 ktime_get_real_ns(void)
+{
+	return real_ns;
+}
+
 void usleep_range(unsigned int from, unsigned int to)
 {
 	(void)from, (void)to;

@@ -164,6 +164,7 @@ extern void (*asleep)(void);
 
 void sleep_on(wait_queue_head_t *wait);
 void poll_wait(void *filp, wait_queue_head_t *wait, struct poll_table_struct *table);
+u64 ktime_get_real_ns(void);
 void usleep_range(unsigned int from, unsigned int to);
 void schedule_delayed_work(struct delayed_work *work, unsigned long delay);
 void cancel_delayed_work_sync(struct delayed_work *work);

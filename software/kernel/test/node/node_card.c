@@ -21,7 +21,7 @@ static const u32 parameters[] = {
 	[LITEPCIE_CAPTURE_ACCOUNT_CONTROL] = 0x40, [LITEPCIE_CAPTURE_GENERATOR_CONTROL] = 0x60,
 	[LITEPCIE_CAPTURE_SEGMENTS] = SEGMENTS, [LITEPCIE_CAPTURE_STAGING_BYTES] = 1u << 20,
 	[LITEPCIE_CAPTURE_STATUS] = 0x80, [LITEPCIE_CAPTURE_WAKE] = 0x90,
-	[LITEPCIE_CAPTURE_CAUSE] = CAUSE,
+	[LITEPCIE_CAPTURE_CAUSE] = CAUSE, [LITEPCIE_CAPTURE_CLOCK_OFFSET] = 0xa0,
 };
 static const u32 sorter_parameters[] = {
 	0, 4, 8, 0xc, 0x10, 0x14, 0x18, 0x20, QUEUES, LITEPCIE_CAPTURE_RULES,
@@ -34,13 +34,17 @@ static const struct litepcie_block blocks[] = {
 	  sorter_parameters },
 	{ LITEPCIE_BLOCK_CAPTURE_NET, 1, 0, 0, NET, 0x1000, ARRAY_SIZE(net_parameters),
 	  net_parameters },
+	/* the capture block of an older gateware, whose clock cannot be set */
+	{ LITEPCIE_BLOCK_CAPTURE, 1, 0, 0, BLOCK, 0x1000, LITEPCIE_CAPTURE_CLOCK_OFFSET,
+	  parameters },
 };
 static u8 bar0[0x4000];
 static struct pci_dev pdev;
 
 struct made_card made;
 struct litepcie card = { .pdev = &pdev, .bar0 = bar0, .target = "test" };
-bool outside, no_net, allowed;
+bool outside, no_net, clocked, allowed;
+u64 real_ns;
 const char *part;
 
 void need(bool holds, const char *what)
@@ -219,6 +223,21 @@ static u32 status(void)
 	       (made.generator[0] ? 0 : LITEPCIE_CAPTURE_BIT_STATUS_GENERATOR_IDLE);
 }
 
+/*
+ * Read the lower half of the card's clock, which latches its upper half. Only one of a few reads
+ * comes to the card at once. The others take a microsecond until they have reached it.
+ */
+static u32 read_clock(void)
+{
+	u64 time;
+
+	if (++made.clock_reads % 6)
+		real_ns += 1000;
+	time = real_ns + made.clock_ahead;
+	made.clock_high = upper_32_bits(time);
+	return lower_32_bits(time);
+}
+
 static u32 read_block(u32 at)
 {
 	switch (at) {
@@ -236,6 +255,10 @@ static u32 read_block(u32 at)
 		return half(selected()->position, at - 0x4c);
 	case 0x78:
 		return 7;
+	case 0xac:
+		return read_clock();
+	case 0xb0:
+		return made.clock_high;
 	}
 	need(false, "a register of the block is read that the driver has no use for");
 	return 0;
@@ -310,7 +333,7 @@ static void write_block(u32 at, u32 value)
 	case 0x0c: made.mbuf_log2 = value; break;
 	case 0x10: made.segment_log2 = value; break;
 	case 0x14: selected()->last_segment = value; break;
-	case 0x20: case 0x28: case 0x38: case 0x90: made.upper = value; break;
+	case 0x20: case 0x28: case 0x38: case 0x90: case 0xa0: made.upper = value; break;
 	case 0x24: selected()->limit = (u64)made.upper << 32 | value; break;
 	case 0x2c: made.segment_upper = made.upper; made.rule_data = value; break;
 	case 0x30:
@@ -326,6 +349,7 @@ static void write_block(u32 at, u32 value)
 		selected()->armed = true;
 		call_host(selected());
 		break;
+	case 0xa4: made.clock_ahead += (u64)made.upper << 32 | value; break;
 	default:
 		need(at >= 0x60 && at < 0x78, "a register of the block is written that is none");
 		write_generator((at - 0x60) / 4, value);
@@ -390,7 +414,7 @@ const struct litepcie_block *litepcie_block_find(struct litepcie *ours, u16 type
 						 unsigned int index)
 {
 	(void)ours, (void)index;
-	return type == LITEPCIE_BLOCK_CAPTURE ? &blocks[0] :
+	return type == LITEPCIE_BLOCK_CAPTURE ? &blocks[clocked ? 0 : 3] :
 	       type == LITEPCIE_BLOCK_CAPTURE_QUEUES ? &blocks[1] :
 	       type == LITEPCIE_BLOCK_CAPTURE_NET && !no_net ? &blocks[2] : NULL;
 }

@@ -38,6 +38,9 @@ struct made_card {
 	u32	discard_index, account, generator[7];
 	/* registers of the block CAPTURE_NET: its control register, and the count of lost frames */
 	u32	net, net_lost;
+	/* how far the card's clock is ahead of the host's, which real_ns is, in ns modulo 2^64 */
+	u64	clock_ahead;
+	u32	clock_reads, clock_high;
 	bool	snapshot;	/* true: the driver has asked for a snapshot of the counts */
 	bool	enabled;	/* true: the capture's interrupt cause is enabled */
 	bool	stuck;		/* true: the capture block does not become idle */
@@ -68,6 +71,8 @@ extern struct litepcie card;
 extern int entry_error;
 /* true: the card lacks the block CAPTURE_NET, which copies the frames of a net device */
 extern bool no_net;
+extern bool clocked;		/* true: the clock of the card's capture block can be set */
+extern u64 real_ns;		/* the host's time, CLOCK_REALTIME, in ns */
 extern bool allowed;		/* true: the caller has CAP_NET_RAW */
 extern bool outside;		/* true: the driver may use registers outside litepcie_enter() */
 extern const char *part;	/* name of the test or random step that runs, for messages */
@@ -96,6 +101,7 @@ void test_a_queue_has_one_file(void);
 void test_arguments_are_checked(void);
 void test_a_cause_of_another_block_is_refused(void);
 void test_each_register_is_that_of_its_queue(void);
+void test_the_clock_is_set_when_it_is_asked_for(void);
 void test_wake_tells_once(void);
 void test_poll_hears_of_a_queue_chosen_later(void);
 void test_accounts_are_those_of_the_queue(void);

@@ -220,6 +220,7 @@ int main(int argc, char **argv)
 	RUN(test_arguments_are_checked);
 	RUN(test_a_cause_of_another_block_is_refused);
 	RUN(test_each_register_is_that_of_its_queue);
+	RUN(test_the_clock_is_set_when_it_is_asked_for);
 	RUN(test_queues_of_a_run_have_the_same_flags);
 	RUN(test_the_net_device_needs_a_capability);
 	RUN(test_the_stop_of_a_queue_seals_it);
