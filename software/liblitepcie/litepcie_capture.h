@@ -11,7 +11,9 @@
  *
  * The ring is divided into parts of equal size, the MBUFs. No block crosses their ends, and the
  * last block of each complete MBUF is its seal, which has the number of the MBUF and the counts so
- * far. A frame is a record: an Enhanced Packet Block with the time in ns since the card's reset.
+ * far. A frame is a record: an Enhanced Packet Block with the time in ns by the card's clock. That is
+ * the time since 1970 after a start that has set the clock from that of the host, and the time since
+ * the card's reset until then.
  * Frames for which the ring has no room are lost as a whole, unless the setting lossless or newest
  * is true. The card counts each lost frame once, by its cause. The next record of the same port in
  * the same ring has the number of that port's frames that were lost before it.
@@ -71,6 +73,14 @@ extern "C" {
 /* The first and the last link type for users' own frames. */
 #define LITEPCIE_LINK_USER0		147u
 #define LITEPCIE_LINK_USER15		162u
+
+/* The card's clock at the start of queue 0: values of @clock in struct litepcie_capture_config. */
+/* clock: as LITEPCIE_CLOCK_HOST, but a simulated card, or one with old gateware, as _CARD */
+#define LITEPCIE_CLOCK_AUTO	0u
+/* clock: it goes on as it is; from the card's reset, until something sets it, it is device time */
+#define LITEPCIE_CLOCK_CARD	1u
+/* clock: it is set to the host's time, CLOCK_REALTIME, in ns since 1970 (UTC) */
+#define LITEPCIE_CLOCK_HOST	2u
 
 struct litepcie;
 struct litepcie_capture;
@@ -145,6 +155,11 @@ struct litepcie_capture_config {
 	 * driver that needs CAP_NET_RAW.
 	 */
 	bool		net;
+	/*
+	 * what the start of queue 0 does with the card's clock, which gives frames their times: one
+	 * of LITEPCIE_CLOCK_. The setting of another queue is not used.
+	 */
+	uint32_t	clock;
 };
 
 /*
@@ -166,7 +181,7 @@ struct litepcie_span {
 	/*
 	 * values of the card's last status line, which may count data behind this span, too:
 	 * @records: frames written to the ring since the start, @lost: frames lost since the start,
-	 * @time_ns: device time in ns at which the card wrote the line
+	 * @time_ns: time in ns by the card's clock at which the card wrote the line
 	 */
 	uint64_t	records;
 	uint64_t	lost;
@@ -180,7 +195,7 @@ struct litepcie_span {
  */
 struct litepcie_packet {
 	const uint8_t	*data;
-	uint64_t	time_ns;	/* device time in ns, since the card's reset */
+	uint64_t	time_ns;	/* time of the frame in ns, by the card's clock */
 	uint32_t	port;
 	uint32_t	kept;		/* bytes of the frame that are at @data */
 	uint32_t	length;		/* bytes that the frame had at its source */
@@ -221,7 +236,7 @@ struct litepcie_capture_stats {
 	uint64_t	position;	/* bytes that came into the ring since the start */
 	uint64_t	records;
 	uint64_t	lost;		/* frames lost, as ring or card had no room */
-	uint64_t	time_ns;	/* device time in ns at which the card wrote the line */
+	uint64_t	time_ns;	/* time by the card's clock at which it wrote the line */
 	/* bytes that the program has given back; with `newest` skipped bytes count, too */
 	uint64_t	released;
 	/*
@@ -295,7 +310,7 @@ struct litepcie_generator {
  * card may still write to the ring of an earlier one, -ENOMEM: there are no free pages of the size
  * page_bytes (behind the kernel driver litepcie_capture_start() returns this error), -EOPNOTSUPP:
  * the kernel driver is too old, or `net` is true and the card cannot capture the frames of a net
- * device, -ETIMEDOUT: the capture of an earlier program does not come to rest. Threads: alone.
+ * device, or the card's clock cannot be set, -ETIMEDOUT: the capture of an earlier program does not come to rest. Threads: alone.
  */
 int litepcie_capture_open(struct litepcie *dev, const struct litepcie_capture_config *config,
 			  struct litepcie_capture **capture);

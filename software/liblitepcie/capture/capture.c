@@ -99,6 +99,13 @@ static int check_config(struct litepcie *dev, const struct litepcie_capture_conf
 		return litepcie_fail(-EOPNOTSUPP, "%s: the card cannot capture the frames of a net "
 				     "device: build its gateware with --capture and --virtio",
 				     dev->name);
+	if (config->clock > LITEPCIE_CLOCK_HOST)
+		return litepcie_fail(-EINVAL, "clock %u: it must be at most %u, for the host's "
+				     "clock", config->clock, LITEPCIE_CLOCK_HOST);
+	if (config->clock == LITEPCIE_CLOCK_HOST && !dev->map.capture.clock_offset)
+		return litepcie_fail(-EOPNOTSUPP, "%s: the clock of the card's capture block "
+				     "cannot be set: build newer gateware, or record by the "
+				     "card's clock", dev->name);
 	if (config->queue && config->queue >= dev->map.sorter.queues)
 		return litepcie_fail(-EINVAL, "queue %u: the card has %u, the first is 0: the "
 				     "number is that of its gateware's --capture", config->queue,

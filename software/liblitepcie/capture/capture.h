@@ -9,7 +9,7 @@
  * line, and hands out spans (parts of the ring) to the program. capture_records.c makes a table of
  * a span's frames. capture_counts.c reads the counts of frames, and controls the generator and the
  * sorting of frames to queues. capture_rule.c makes rules. capture_file.c writes the header of a
- * file. capture_pages.c chooses pages and their NUMA node. capture_wait.c has the times of waits.
+ * file. capture_clock.c sets the card's clock. capture_pages.c chooses pages and their NUMA node. capture_wait.c has the times of waits.
  * capture_access.c and kernel/capture.c reach the card. capture_access.c uses capture_run.c, which
  * starts and stops the capture block, capture_state.c, which tells the state of the block, and
  * capture_registers.c, which accesses its registers. player.c controls the player.
@@ -46,7 +46,8 @@ struct litepcie_capture_line {
 	uint64_t	position;	/* bytes written to the ring since the start */
 	uint64_t	records;	/* number of frames written to the ring */
 	uint64_t	lost;		/* number of frames lost, as ring or card had no room */
-	uint64_t	time;		/* device time in ns at which the line was written */
+	/* time in ns by the card's clock at which the line was written */
+	uint64_t	time;
 };
 
 _Static_assert(offsetof(struct litepcie_capture_line, records) == LITEPCIE_CAPTURE_LINE_RECORDS,
@@ -233,6 +234,20 @@ void litepcie_run_free(struct litepcie *dev, unsigned int queue);
 
 /* Free the memory of queues that were closed while the card could still write to that memory. */
 void litepcie_run_free_left(struct litepcie *dev);
+
+/*
+ * Target of the gateware of simulated cards, of which two runs are to give the same recording.
+ */
+#define LITEPCIE_SIMULATED	"sim"
+
+/*
+ * True if the start of a capture with these settings sets the card's clock from that of the host.
+ */
+bool litepcie_capture_is_clocked(const struct litepcie *dev,
+				 const struct litepcie_capture_config *config);
+
+/* Set the card's clock to the time of the host's clock. The caller does not hold the lock. */
+int litepcie_capture_set_clock(struct litepcie *dev);
 
 /*
  * Read the register capture_status, with checks. Returns -EIO if the card does not answer or was

@@ -199,6 +199,8 @@ static int start_all(struct litepcie_capture *capture)
 		rc = each(dev, allow_ring);
 	if (rc == 0)
 		rc = copy_net(dev, capture->config.net);
+	if (rc == 0 && litepcie_capture_is_clocked(dev, &capture->config))
+		rc = litepcie_capture_set_clock(dev);
 	return rc < 0 ? rc : begin_run(capture);
 }
 

@@ -191,6 +191,24 @@ static int find_parameters(struct litepcie *dev)
 }
 
 /*
+ * Find the registers of the capture block's clock. The block of an older gateware has no such
+ * parameter. The clock of that gateware cannot be set.
+ */
+static void find_clock(struct litepcie *dev)
+{
+	const struct litepcie_block *block = litepcie_find_block(dev, LITEPCIE_BLOCK_CAPTURE, 0);
+	struct litepcie_capture_registers *capture = &dev->map.capture;
+
+	if (!is_known(block, LITEPCIE_CAPTURE_CLOCK_OFFSET) ||
+	    !block->parameter[LITEPCIE_CAPTURE_CLOCK_OFFSET])
+		return;
+	capture->clock_offset = (uint32_t)block->offset +
+				block->parameter[LITEPCIE_CAPTURE_CLOCK_OFFSET];
+	capture->clock_low = capture->clock_offset + LITEPCIE_CAPTURE_GROUP_CLOCK_LOW;
+	capture->clock_high = capture->clock_offset + LITEPCIE_CAPTURE_GROUP_CLOCK_HIGH;
+}
+
+/*
  * Find the registers by which frames are sorted into several capture queues. Their offsets are
  * parameters of the block LITEPCIE_BLOCK_CAPTURE_QUEUES. A block of an unknown version, or with
  * other numbers of queues, rules or entries of the spread (a table of queues) than the library can
@@ -238,6 +256,7 @@ int litepcie_map_build(struct litepcie *dev)
 {
 	int rc = find_parameters(dev);
 
+	find_clock(dev);
 	find_sorter(dev);
 	find_net(dev);
 	return rc < 0 ? rc : find_registers(dev);

@@ -106,6 +106,8 @@ struct litepcie_capture_registers {
 	 * the card keeps captured frames until it writes them to the queue's ring
 	 */
 	uint32_t staging_bytes;
+	/* of the clock that frames' times come from; 0: the card has no clock that can be set */
+	uint32_t clock_offset, clock_low, clock_high;
 };
 
 /*

@@ -235,7 +235,9 @@ static int start_capture(struct litepcie_capture *capture)
 		.flags = (config->keep_bad ? LITEPCIE_CAPTURE_KEEP_BAD : 0) |
 			 (config->lossless ? LITEPCIE_CAPTURE_LOSSLESS : 0) |
 			 (config->newest ? LITEPCIE_CAPTURE_NEWEST : 0) |
-			 (config->net ? LITEPCIE_CAPTURE_NET : 0),
+			 (config->net ? LITEPCIE_CAPTURE_NET : 0) |
+			 (litepcie_capture_is_clocked(capture->dev, config) ?
+			  LITEPCIE_CAPTURE_HOST_CLOCK : 0),
 		.snap = config->snap,
 		.wait_cycles = litepcie_capture_wait_cycles(capture->dev, config->wait_ns),
 		.limit = config->ring_bytes,

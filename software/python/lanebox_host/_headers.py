@@ -68,6 +68,9 @@ CAPTURE_PAGES_1G = 1073741824
 CAPTURE_AT_ONCE = 4294967295
 LINK_USER0 = 147
 LINK_USER15 = 162
+CLOCK_AUTO = 0
+CLOCK_CARD = 1
+CLOCK_HOST = 2
 PACE_FAST = 0
 PACE_RECORDED = 1
 PACE_LINE = 2
@@ -145,6 +148,7 @@ class CaptureConfigFields(Sized):
         ("page_bytes", c_uint64),
         ("rest_ms", c_int32),
         ("net", c_bool),
+        ("clock", c_uint32),
     ]
 
 

@@ -13,6 +13,9 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "capture/capture.h"
 #include "check.h"
@@ -25,6 +28,7 @@
 #define REGISTERS	0x1000u
 #define SORTER		0x2000u
 #define NET		0x3000u
+#define CLOCK		0x3800u
 #define RUN		(1u << LITEPCIE_CAPTURE_CONTROL_RUN_OFFSET)
 #define SEAL		(1u << LITEPCIE_CAPTURE_CONTROL_SEAL_OFFSET)
 
@@ -68,7 +72,26 @@ static struct {
 	 * before
 	 */
 	unsigned int	overwritten;
+	/*
+	 * ahead: ns, modulo 2^64, by which the card's clock is ahead of the host's; clock_reads: number
+	 * of reads of the card's clock
+	 */
+	uint64_t	ahead;
+	unsigned int	clock_reads;
 } card;
+
+/* the time of the host's clock, CLOCK_REALTIME, which moves only while the card's clock is read */
+static uint64_t host_now_ns = 1800000000123456789;
+
+/* Stands for the C library's function of this name. */
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+	if (clock != CLOCK_REALTIME)
+		return (int)syscall(SYS_clock_gettime, clock, now);
+	now->tv_sec = (time_t)(host_now_ns / 1000000000);
+	now->tv_nsec = (long)(host_now_ns % 1000000000);
+	return 0;
+}
 
 static struct litepcie dev;
 static struct litepcie_memory memories[LITEPCIE_MEMORIES];
@@ -115,6 +138,13 @@ static void card_readl(struct litepcie *ours, uint32_t offset, uint32_t *value)
 			 (card.copying ? CAPTURE_ACCOUNTS_BUSY : 0);
 		card.copying = false;
 	}
+	/* Of the reads of the card's clock only one in six reaches the card at once. */
+	if (offset == registers->clock_low && registers->clock_low) {
+		if (++card.clock_reads % 6)
+			host_now_ns += 1000;
+		*word(registers->clock_high) = (uint32_t)((host_now_ns + card.ahead) >> 32);
+		*value = (uint32_t)(host_now_ns + card.ahead);
+	}
 	if (offset == registers->position && selected()->line) {
 		*value = (uint32_t)(selected()->line->position >> 32);
 		if (card.comes && selected() == &card.queue[1]) {
@@ -158,6 +188,8 @@ static void take_over(uint32_t offset)
 
 	if (offset == registers->limit + 4)
 		selected()->limit = value;
+	if (registers->clock_offset && offset == registers->clock_offset + 4)
+		card.ahead += value;
 	if (offset == registers->status_base + 4)
 		selected()->status = value;
 	if (offset == registers->segment_index)
@@ -692,6 +724,54 @@ static void accounts_are_of_one_moment(void)
 	pthread_barrier_destroy(&begin);
 }
 
+/* Start and stop a capture with the setting @clock. Returns how far the card's clock is ahead. */
+static uint64_t ahead_after(unsigned int queue, uint32_t clock)
+{
+	struct litepcie_capture_config config = {
+		.struct_size = sizeof(config), .ring_bytes = RING, .mbuf_bytes = MBUF,
+		.queue = queue, .rest_ms = 2000, .clock = clock,
+	};
+	struct litepcie_capture *capture = NULL;
+
+	card.ahead = 0x123456789abcdef0;
+	card.clock_reads = 0;
+	CHECK_EQUAL(litepcie_capture_open(&dev, &config, &capture), 0);
+	CHECK_EQUAL(litepcie_capture_start(capture), 0);
+	CHECK_EQUAL(litepcie_capture_stop(capture), 0);
+	litepcie_capture_close(capture);
+	return card.ahead;
+}
+
+/*
+ * The start of queue 0 sets the card's clock to the host's time if the setting asks for that, and by
+ * default if the card is not a simulated one. Of several comparisons the most accurate one counts.
+ */
+static void the_clock_is_set_as_the_settings_say(void)
+{
+	struct litepcie_capture_config config = { .struct_size = sizeof(config) };
+	struct litepcie_capture *capture = NULL;
+	const uint64_t kept = 0x123456789abcdef0;
+
+	make_card(QUEUES);
+	CHECK_EQUAL(ahead_after(0, LITEPCIE_CLOCK_AUTO), kept);
+	config.clock = LITEPCIE_CLOCK_HOST;
+	CHECK_EQUAL(litepcie_capture_open(&dev, &config, &capture), -EOPNOTSUPP);
+	has_sentence("clock of the card's capture block cannot be set");
+	config.clock = LITEPCIE_CLOCK_HOST + 1;
+	CHECK_EQUAL(litepcie_capture_open(&dev, &config, &capture), -EINVAL);
+	has_sentence("clock 3: it must be at most 2");
+	dev.map.capture.clock_offset = CLOCK;
+	dev.map.capture.clock_low = CLOCK + LITEPCIE_CAPTURE_GROUP_CLOCK_LOW;
+	dev.map.capture.clock_high = CLOCK + LITEPCIE_CAPTURE_GROUP_CLOCK_HIGH;
+	CHECK_EQUAL(ahead_after(0, LITEPCIE_CLOCK_CARD), kept);
+	CHECK_EQUAL(ahead_after(0, LITEPCIE_CLOCK_HOST), 0);
+	CHECK_EQUAL(ahead_after(0, LITEPCIE_CLOCK_AUTO), 0);
+	CHECK_EQUAL(ahead_after(1, LITEPCIE_CLOCK_HOST), kept);
+	strcpy(dev.card.target, "sim");
+	CHECK_EQUAL(ahead_after(0, LITEPCIE_CLOCK_AUTO), kept);
+	CHECK_EQUAL(ahead_after(0, LITEPCIE_CLOCK_HOST), 0);
+}
+
 int main(void)
 {
 	all_queues_run_together();
@@ -707,5 +787,6 @@ int main(void)
 	the_card_sorts_only_while_it_runs();
 	a_run_that_has_ended_stays_so();
 	accounts_are_of_one_moment();
+	the_clock_is_set_as_the_settings_say();
 	return failed_checks != 0;
 }

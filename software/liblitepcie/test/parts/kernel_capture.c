@@ -123,10 +123,29 @@ static void a_card_that_does_not_rest_is_told(void)
 	CHECK_EQUAL(get_accounts(&capture, &stats), -ENODEV);
 }
 
+/* The driver is told to set the card's clock if the settings and the card say so. */
+static void the_driver_sets_the_clock_that_it_is_told_to(void)
+{
+	driver.error = EPERM;
+	CHECK_EQUAL(start_capture(&capture), -EPERM);
+	CHECK_EQUAL(driver.flags, 0);
+	dev.map.capture.clock_offset = 8;
+	CHECK_EQUAL(start_capture(&capture), -EPERM);
+	CHECK_EQUAL(driver.flags, LITEPCIE_CAPTURE_HOST_CLOCK);
+	strcpy(dev.card.target, "sim");
+	CHECK_EQUAL(start_capture(&capture), -EPERM);
+	CHECK_EQUAL(driver.flags, 0);
+	capture.config.clock = LITEPCIE_CLOCK_HOST;
+	CHECK_EQUAL(start_capture(&capture), -EPERM);
+	CHECK_EQUAL(driver.flags, LITEPCIE_CAPTURE_HOST_CLOCK);
+	driver.error = 0;
+}
+
 int main(void)
 {
 	dev.name = (char *)"fake";
 	a_start_of_the_generator_waits_for_its_last_frame();
 	a_card_that_does_not_rest_is_told();
+	the_driver_sets_the_clock_that_it_is_told_to();
 	return failed_checks != 0;
 }

@@ -29,15 +29,32 @@ static void add_queues(uint32_t offset, uint32_t queues, uint32_t rules, uint32_
 
 static void add_all_blocks(void)
 {
+	uint32_t *capture;
+
 	add_needed_blocks();
 	add_block(LITEPCIE_BLOCK_USER, 0x4000, 2)[LITEPCIE_USER_CAUSE] = 6;
 	add_block(LITEPCIE_BLOCK_RECORDS, 0x4800, 8)[LITEPCIE_RECORDS_MOST_ENTRIES] = 256;
 	add_block(LITEPCIE_BLOCK_SLOT, 0x5000, 2)[LITEPCIE_SLOT_WIDTH] = 48;
-	add_block(LITEPCIE_BLOCK_CAPTURE, 0x5800, 8)[LITEPCIE_CAPTURE_STAGING_BYTES] = 12345;
+	capture = add_block(LITEPCIE_BLOCK_CAPTURE, 0x5800, 12);
+	capture[LITEPCIE_CAPTURE_STAGING_BYTES] = 12345;
+	capture[LITEPCIE_CAPTURE_CLOCK_OFFSET] = 0x88;
 	add_block(LITEPCIE_BLOCK_PLAYER, 0x6000, 2);
 	add_queues(0x6800, 4, 16, 128);
 	add_block(LITEPCIE_BLOCK_CAPTURE_NET, 0x7000, 3)[LITEPCIE_CAPTURE_NET_LOST] = 4;
 	sign_table();
+}
+
+/* A capture block of an older gateware has no clock that can be set. */
+static void an_older_capture_has_no_clock(void)
+{
+	begin_card();
+	add_needed_blocks();
+	add_block(LITEPCIE_BLOCK_CAPTURE, 0x5800, LITEPCIE_CAPTURE_CLOCK_OFFSET);
+	sign_table();
+	know_card();
+	CHECK_EQUAL(litepcie_map_build(&dev), 0);
+	CHECK(dev.map.capture.control != 0);
+	CHECK_EQUAL(dev.map.capture.clock_offset, 0);
 }
 
 /* On a card with all blocks the offsets in dev.map must lie in the blocks of their registers. */
@@ -65,6 +82,9 @@ static void all_registers_of_a_full_card_are_found(void)
 	CHECK_EQUAL(map->slot.mask, 0xffffffffffffLL);
 	CHECK(map->capture.control >= 0x5800 && map->capture.account_bytes > map->capture.control);
 	CHECK_EQUAL(map->capture.staging_bytes, 12345);
+	CHECK_EQUAL(map->capture.clock_offset, 0x5888);
+	CHECK_EQUAL(map->capture.clock_low, 0x5894);
+	CHECK_EQUAL(map->capture.clock_high, 0x5898);
 	CHECK(map->player.control >= 0x6000 && map->player.ended > map->player.control);
 	CHECK_EQUAL(map->sorter.select, 0x6800);
 	CHECK_EQUAL(map->sorter.discard_bytes, 0x6838);
@@ -208,6 +228,7 @@ static void what_is_missing_is_named(void)
 
 int main(void)
 {
+	an_older_capture_has_no_clock();
 	all_registers_of_a_full_card_are_found();
 	a_card_may_lack_what_not_every_card_has();
 	records_without_room_are_not_used();

@@ -422,6 +422,12 @@ static const struct util_option options[] = {
 	{ .name = "net", .to = &recording.config.net,
 	  .help = "record what the card's net device receives and sends, too. Behind the driver "
 		  "that needs CAP_NET_RAW" },
+	{ .name = "clock", .value = "WHOSE", .parse = option_choice,
+	  .to = &recording.config.clock, .choices = "auto card host",
+	  .rule = "it must be auto, card or host",
+	  .help = "host: set the card's clock to the host's time at the start; card: let it go on, "
+		  "from the card's reset on or from what it was set to; auto: card on a simulated "
+		  "card, else host (auto)" },
 	{ .name = "lossless", .to = &recording.config.lossless,
 	  .help = "let frames wait for room; only the generator can wait" },
 	{ .name = "link-type", .value = "N", .parse = option_number32,
