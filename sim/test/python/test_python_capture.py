@@ -82,6 +82,24 @@ def test_every_frame_comes_in_place(card, tmp_path):
     ]
 
 
+def test_frames_have_the_host_s_time_if_it_is_asked_for(card):
+    """Frames of a simulated card have the time since its reset. With clock="host" they have that of
+    the host, and a later capture with clock="card" goes on with it. Another clock is refused."""
+
+    def times(**options):
+        with card.capture(**SMALL, **options) as capture:
+            generate(capture, Generated(64, 3000, count=40))
+            return capture.take().times.tolist()
+
+    assert times()[0] < 10**9 * 3600
+    begin = time.time_ns()
+    host_s = times(clock="host")
+    assert begin <= host_s[0] <= host_s[-1] <= time.time_ns()
+    assert host_s[-1] < times(clock="card")[0] < time.time_ns()
+    with pytest.raises(ValueError, match="clock: 'tai': it must be one of auto, card, host"):
+        card.capture(clock="tai")
+
+
 def test_an_array_that_outlives_its_block_raises(host, card):
     """If a program still holds an array of a captured frame when the ring's memory is given back to
     the card, the loop over the capture ends with BufferError. A copy of the array, and the tables

@@ -35,6 +35,9 @@ from lanebox_host._headers import (
     CAPTURE_QUEUES,
     CAPTURE_RULES,
     CAPTURE_SPREAD,
+    CLOCK_AUTO,
+    CLOCK_CARD,
+    CLOCK_HOST,
     PCAPNG_RECORD_LEAST,
     CaptureConfigFields,
     CaptureStatsFields,
@@ -54,6 +57,9 @@ from lanebox_host.errors import LaneboxError, WaitTimeout, fail
 # Longest wait of Capture.take() inside one call of the library, in seconds. Between two calls
 # take() notices that another thread has stopped the capture or closed the card.
 SLICE = 0.2
+
+# The values of the option `clock` of a capture, as the library has them.
+CLOCKS = {"auto": CLOCK_AUTO, "card": CLOCK_CARD, "host": CLOCK_HOST}
 
 Memory: TypeAlias = ctypes.Array[ctypes.c_uint8]
 PACKET: np.dtype[Any] = np.dtype(PacketFields)
@@ -76,6 +82,9 @@ class CaptureOptions(TypedDict, total=False):
               block back. A further loop in the same `with` block goes on with newer blocks
     net       False; True: what the card's net device receives and sends is captured, too. Behind
               the driver that needs CAP_NET_RAW
+    clock     "auto"; "host": the start of queue 0 sets the card's clock, by which frames have their
+              times, to the host's time in UTC; "card": the clock goes on as it is, from the card's
+              reset on or from what it was set to; "auto": "card" on a simulated card, else "host"
     link      1: link type of the frames in a file; 1: Ethernet, 147 to 162: for private use
     queue     0: number of the card's queue. Start all other queues before queue 0
     rules     (): texts of up to 16 rules, as litepcie_capture_rule(3) has them; of queue 0 only
@@ -99,6 +108,7 @@ class CaptureOptions(TypedDict, total=False):
     lossless: bool
     newest: bool
     net: bool
+    clock: str
     link: int
     queue: int
     rules: Sequence[str]
@@ -136,8 +146,8 @@ class CaptureStats:
 
     Four values are from the status line that the card has last written into host memory: `position`
     (bytes that the card has written to the ring), `records` (frames written), `lost` (frames lost)
-    and `time_ns` (device time in nanoseconds at which the card wrote the line). `released` counts
-    the bytes that the program has given back. With the option `newest`, `released` also counts
+    and `time_ns` (time of the card's clock in ns at which it wrote the line). `released` counts the
+    bytes that the program has given back. With the option `newest`, `released` also counts
     skipped bytes, and `overwritten` counts the bytes that were skipped and that the program never
     got, since the card has overwritten them or may soon do so. `limits` counts how often the card
     was told how far it may write. `net_lost` counts the frames of the net device that were not
@@ -207,7 +217,8 @@ class Block:
     def times(self) -> npt.NDArray[np.uint64]:
         """The time of each frame of the block in ns.
 
-        It is device time, unless the card's player has given the frame its time in a played file.
+        It is that of the card's clock (the option `clock`), unless the card's player has given the
+        frame its time in a played file.
         """
         return self.packets["time_ns"]
 
@@ -282,6 +293,7 @@ class Capture(WithBlock):
         lossless: bool = False,
         newest: bool = False,
         net: bool = False,
+        clock: str = "auto",
         link: int = 1,
         queue: int = 0,
         rules: Sequence[str] = (),
@@ -302,6 +314,7 @@ class Capture(WithBlock):
             lossless=lossless,
             newest=newest,
             net=net,
+            clock=_clock(clock),
             link_type=link,
             queue=queue,
             rest_ms=milliseconds(rest),
@@ -543,6 +556,13 @@ def _wait_ns(wait: float) -> int:
     if wait * 1e9 > CAPTURE_AT_ONCE - 1:
         raise ValueError(f"wait: {wait} s is too long: it must be below {CAPTURE_AT_ONCE / 1e9} s")
     return whole("wait", wait, 10**9) or CAPTURE_AT_ONCE
+
+
+def _clock(clock: str) -> int:
+    """Convert the option `clock` of a capture. Raises ValueError if it is none of CLOCKS."""
+    if clock not in CLOCKS:
+        raise ValueError(f"clock: {clock!r}: it must be one of {', '.join(CLOCKS)}")
+    return CLOCKS[clock]
 
 
 def _port(fields: PortAccountsFields) -> PortAccounts:
