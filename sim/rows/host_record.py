@@ -27,7 +27,7 @@ BLOCK = 1 << 20  # bytes of a write, and of an MBUF (a part of the ring)
 MBUFS = (64, 960)  # MBUFs that a short run and a long run write
 TIMES = 3  # Each run of a program in the guest is repeated this many times.
 DISK_BYTES = 1 << 30  # size of that disk: a page of header and the longest run fit
-BATCH, DEPTH = 32, 64  # writes given to the kernel at a time; the most under way
+BATCH, DEPTH = 64, 128  # writes given to the kernel at a time; the most under way
 FIO = (
     f"--name=o --filename={DISK} --rw=write --direct=1 --ioengine=io_uring --fixedbufs=1 "
     f"--mem=malloc --thread --bs=1M --iodepth={DEPTH} --iodepth_batch_submit={BATCH} "

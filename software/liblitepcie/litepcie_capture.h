@@ -361,11 +361,12 @@ int litepcie_capture_next(struct litepcie_capture *capture, struct litepcie_span
 
 /*
  * Release the oldest @bytes of the spans that litepcie_capture_next() has returned, so that the
- * card may write there again. The library tells the card only when an eighth of the ring or an MBUF
- * (part of the ring) has been released, whichever is more. With `newest` the card does not wait for
- * releases, and they only tell what was overwritten. Returns 0 or -errno; -EINVAL: the program
- * holds fewer bytes, -EOVERFLOW: with `newest` the card has overwritten a part of these bytes, so
- * the data that the program has read there may be wrong. Threads: one.
+ * card may write there again. The library tells the card only when an eighth of the ring (a quarter
+ * from 256 MiB on) or an MBUF (part of the ring) has been released, whichever is more. With
+ * `newest` the card does not wait for releases, and they only tell what was overwritten. Returns 0
+ * or -errno; -EINVAL: the program holds fewer bytes, -EOVERFLOW: with `newest` the card has
+ * overwritten a part of these bytes, so the data that the program has read there may be wrong.
+ * Threads: one.
  */
 int litepcie_capture_release(struct litepcie_capture *capture, size_t bytes);
 

@@ -67,6 +67,13 @@ def test_a_capture_behind_the_driver_ends_its_waits_in_time(parts):
     run_program(parts / "kernel_capture")
 
 
+def test_a_round_of_the_ring_has_few_limits(parts):
+    """The library tells the card of released room in eight steps in a round of the ring, and in
+    four if the ring has 256 MiB or more: each is a system call behind the driver. The card always
+    gets the rest of the ring. Source capture/capture_ring.c."""
+    run_program(parts / "capture_limit")
+
+
 def test_progress_on_the_driver_s_page_ends_the_silence(parts):
     """kernel/counts.c takes the count of finished h2c buffers from the driver's status page, and
     notes that the card is not silent. It refuses a count that cannot be true, and says whether the

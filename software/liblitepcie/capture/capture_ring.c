@@ -18,7 +18,10 @@
 
 #define BLOCK_UNIT	8u	/* a pcapng block in the ring has a multiple of this many bytes */
 /* how often releases give the card a new limit in one round of the ring, at most */
-#define LIMIT_STEPS	8u
+#define LIMIT_STEPS		8u
+/* the same for a ring of LARGE_RING bytes or more */
+#define LARGE_RING_STEPS	4u
+#define LARGE_RING		((uint64_t)256 << 20)
 #define FIRST_NAP_US	10u
 
 /* The card's position and limit in the ring --------------------------------------------------- */
@@ -227,11 +230,17 @@ int litepcie_capture_next(struct litepcie_capture *capture, struct litepcie_span
 /*
  * Returns the limit (the position up to which the card may write) for the data released so far: the
  * released position plus the bytes of the ring. That position is first rounded down to a multiple
- * of an eighth of the ring or of an MBUF (part of the ring), whichever is larger.
+ * of a step: an eighth of the ring (a quarter from LARGE_RING bytes on) or an MBUF (part of the
+ * ring), whichever is larger.
+ *
+ * Behind the kernel driver each new limit is a system call. What was released and not told is less
+ * than a step, so the card can always use the rest of the ring. That is 192 MiB or more of a large
+ * ring, into which a card on PCIe 3.0 x8 writes for 28 ms or longer.
  */
 static uint64_t limit_of(const struct litepcie_capture *capture)
 {
-	uint64_t ring = capture->config.ring_bytes, step = ring / LIMIT_STEPS;
+	uint64_t ring = capture->config.ring_bytes;
+	uint64_t step = ring / (ring < LARGE_RING ? LIMIT_STEPS : LARGE_RING_STEPS);
 
 	if (step < capture->config.mbuf_bytes)
 		step = capture->config.mbuf_bytes;

@@ -142,6 +142,8 @@ static struct {
 	/* end of the recording: the number of bytes after which the made-up card writes no more */
 	uint64_t			end;
 	unsigned int			naps;
+	/* number of new limits since the start; behind the kernel driver each is a system call */
+	unsigned int			limits;
 } card;
 
 static struct litepcie dev;
@@ -211,9 +213,11 @@ static int card_post(struct litepcie *ours, const struct litepcie_post *posts, s
 		     enum litepcie_post_by by)
 {
 	(void)by;
-	(void)ours;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		*word(posts[i].offset) = (uint32_t)posts[i].value;
+		/* The card takes a limit over when its lower half is written. */
+		card.limits += posts[i].offset == ours->map.capture.limit + 4;
+	}
 	return 0;
 }
 
@@ -349,9 +353,9 @@ static void record_mbufs(uint64_t mbufs, const char *path)
 	CHECK_EQUAL(util.failed, 0);
 	CHECK_EQUAL(recording.output.files[0].mbufs, mbufs);
 	was_async = recording.output.async;
-	printf("packets %llu bytes %llu naps %u io_uring %d fixed %d direct %d\n",
+	printf("packets %llu bytes %llu naps %u limits %u io_uring %d fixed %d direct %d\n",
 	       (unsigned long long)recording.packets, (unsigned long long)card.end, card.naps,
-	       was_async, recording.output.uring.fixed, recording.output.direct);
+	       card.limits, was_async, recording.output.uring.fixed, recording.output.direct);
 	output_free(&recording.output);
 	free(recording.header);
 }

@@ -320,6 +320,19 @@ static uint64_t oldest_running(void)
 }
 
 /*
+ * A batch is an eighth of a small ring and a quarter of a large one, and it has from 1 to
+ * OUTPUT_BATCH MBUFs (parts of the ring).
+ */
+static void a_batch_is_a_part_of_the_ring(void)
+{
+	CHECK_EQUAL(output_batch(4), 1);
+	CHECK_EQUAL(output_batch(64), 8);
+	CHECK_EQUAL(output_batch(128), 16);
+	CHECK_EQUAL(output_batch(256), 64);
+	CHECK_EQUAL(output_batch(16384), OUTPUT_BATCH);
+}
+
+/*
  * No more writes may be under way at a time than io_uring has entries. No MBUF (part of the ring)
  * may be counted as written before its write and all older ones have ended, although the stand-in
  * ends the oldest write last.
@@ -614,7 +627,8 @@ int main(int argc, char **argv)
 	kernel.there = true;
 	if (has_direct()) {
 		writes_go_on();
-		many_writes_are_awaited();
+		a_batch_is_a_part_of_the_ring();
+	many_writes_are_awaited();
 		a_write_that_fails_is_made_again();
 		an_io_uring_that_fails_gives_nothing_back();
 		an_io_uring_that_takes_nothing_is_left();

@@ -140,7 +140,7 @@ static bool prepare(struct util *util, struct trial *trial)
 		return disk_failed(util, trial);
 	unlink(trial->path);
 	output_memory(&trial->output, trial->ring, trial->ring_bytes,
-		      (unsigned int)(trial->ring_bytes / trial->mbuf_bytes / OUTPUT_BATCH_PART));
+		      output_batch(trial->ring_bytes / trial->mbuf_bytes));
 	return true;
 }
 

@@ -326,7 +326,20 @@ static bool begin_write(struct output *output, const void *mbuf, size_t bytes)
 	uring_write(&output->uring, output->fd, mbuf, bytes, output->offset, output->next++);
 	output->offset += bytes;
 	output->under_way++;
-	return output->uring.queued < output->batch || settle(output, OUTPUT_BATCH);
+	return output->uring.queued < output->batch || settle(output, OUTPUT_BUSY);
+}
+
+/*
+ * A card that is as fast as the link fills a quarter of the ring while the recorder sleeps, so the
+ * recorder then finds that much at once. A large ring has room enough for a quarter in one batch,
+ * which halves the system calls. In a small ring OUTPUT_BUSY writes and a batch of a quarter could
+ * be most of the ring.
+ */
+unsigned int output_batch(uint64_t mbufs)
+{
+	uint64_t batch = mbufs / (mbufs < 4 * OUTPUT_BATCH ? 8 : 4);
+
+	return batch < 1 ? 1 : batch > OUTPUT_BATCH ? OUTPUT_BATCH : (unsigned int)batch;
 }
 
 void output_memory(struct output *output, const void *memory, size_t bytes, unsigned int batch)

@@ -26,15 +26,13 @@
 
 #define OUTPUT_WHY	320	/* size of an error message, with its terminating 0 */
 /*
- * In a recording without several folders, and in the command disk, at most 1/OUTPUT_BATCH_PART of
- * the ring's MBUFs (equal parts), but at least one MBUF, are handed to the kernel together.
- */
-#define OUTPUT_BATCH_PART	8u
-/*
  * OUTPUT_BATCH: most MBUFs (parts of the ring) that are handed to the kernel together.
+ * OUTPUT_BUSY: most writes that are still under way when the writes of a full batch have been
+ * handed to the kernel, and output_write() returns.
  * OUTPUT_DEPTH: most writes at a time that were begun and are not yet counted as written.
  */
-#define OUTPUT_BATCH	32u
+#define OUTPUT_BATCH	64u
+#define OUTPUT_BUSY	32u
 #define OUTPUT_DEPTH	(2 * OUTPUT_BATCH)
 
 /* When a new file begins in the folder. The file before it has at least one MBUF (part of the ring). */
@@ -130,6 +128,13 @@ struct output {
  */
 bool output_open(struct output *output, const char *target, struct output_limits limits,
 		 void *header, size_t header_bytes);
+
+/*
+ * Returns how many MBUFs (equal parts) of a ring of @mbufs MBUFs output_memory() should be given as
+ * its batch, if the ring has one output: an eighth of the ring, or a quarter of it if the ring has
+ * 256 MBUFs or more.
+ */
+unsigned int output_batch(uint64_t mbufs);
 
 /*
  * Register the @bytes at @memory with io_uring, if that is in use, so that the kernel looks up the

@@ -26,7 +26,7 @@
 
 #define DEAL_MOST	16u	/* largest number of folders of a recording */
 /* largest number of MBUFs (parts of the ring) that one folder may have taken and not yet written */
-#define DEAL_BATCH	OUTPUT_BATCH
+#define DEAL_BATCH	OUTPUT_BUSY
 
 struct deal;
 

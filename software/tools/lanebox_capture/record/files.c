@@ -45,7 +45,7 @@ bool files_take_ring(struct util *util, struct recording *recording)
 			     deal_begin(&recording->deal, recording->ring, config->ring_bytes,
 					config->mbuf_bytes, recording->output.why));
 	output_memory(&recording->output, recording->ring, config->ring_bytes,
-		      (unsigned int)(config->ring_bytes / config->mbuf_bytes / OUTPUT_BATCH_PART));
+		      output_batch(config->ring_bytes / config->mbuf_bytes));
 	return true;
 }
 
