@@ -42,6 +42,7 @@ static int make_thread(pthread_t *thread, void *(*work)(void *of), void *of)
 }
 
 #define pthread_create(_thread, _attributes, _work, _of)	make_thread(_thread, _work, _of)
+#include "../lanebox_capture/record/newest.c"
 #include "../lanebox_capture/record/record.c"
 #undef pthread_create
 #include "capture_player.h"
@@ -69,6 +70,10 @@ static struct litepcie_capture captures[QUEUES];
  */
 static unsigned int done;
 static bool runs, over;
+/* true: the recording is one with the setting `newest`, which takes no MBUF before the stop */
+static bool newest;
+/* with @newest: how often the recorder has asked whether Ctrl-C has come */
+static unsigned int asked;
 /* the queue in whose ring the generator's last frame needs room; NULL: the frame does not wait */
 static struct litepcie_capture *awaited;
 /* number of MBUFs (parts of the ring) that the queue @awaited had given when queue 0 was stopped */
@@ -148,6 +153,7 @@ int litepcie_capture_next(struct litepcie_capture *capture, struct litepcie_span
 	struct timespec nap = { .tv_nsec = 1000000 };
 	unsigned int mbuf = capture->given;
 
+	CHECK(!newest || __atomic_load_n(&over, __ATOMIC_ACQUIRE));
 	if (mbuf == capture->full && capture->number && __atomic_load_n(&over, __ATOMIC_ACQUIRE))
 		return -EPIPE;
 	if (mbuf == capture->full || mbuf - capture->released == MBUFS) {
@@ -265,10 +271,13 @@ void util_check(struct util *util, int rc, const char *doing)
 
 /*
  * Ctrl-C comes when @done, the count of queues that have given all their data, has reached the
- * number of queues.
+ * number of queues. With @newest it comes when the recorder has slept once, so that the threads of
+ * the other queues have run before.
  */
 bool util_interrupted(void)
 {
+	if (newest)
+		return asked++;
 	return __atomic_load_n(&done, __ATOMIC_ACQUIRE) == QUEUES;
 }
 
@@ -342,6 +351,27 @@ static void each_queue_has_its_file(const char *folder)
 		CHECK_EQUAL(captures[n].released, captures[n].full);
 		CHECK_EQUAL(recordings[n].stats.records, n);
 	}
+	clean();
+}
+
+/*
+ * With the setting `newest` no queue's thread may take an MBUF (part of the ring) before queue 0
+ * was stopped. The file of each queue then gets the MBUFs that are left.
+ */
+static void newest_mbufs_are_taken_after_the_stop(const char *folder)
+{
+	make(folder, 5);
+	asked = 0;
+	newest = true;
+	for (unsigned int n = 0; n < QUEUES; n++)
+		recordings[n].config.newest = true;
+	CHECK(record(&util, recordings, QUEUES));
+	CHECK_EQUAL(util.failed, 0);
+	for (unsigned int n = 0; n < QUEUES; n++) {
+		has_mbufs(n, 5 + 3 * n);
+		CHECK_EQUAL(captures[n].released, captures[n].full);
+	}
+	newest = false;
 	clean();
 }
 
@@ -570,6 +600,7 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	CHECK_EQUAL(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
 	each_queue_has_its_file(argv[1]);
+	newest_mbufs_are_taken_after_the_stop(argv[1]);
 	a_queue_that_fails_costs_the_others_nothing(argv[1]);
 	the_last_frame_waits_for_a_slow_disk(argv[1]);
 	a_last_frame_for_a_failed_disk_is_given_up(argv[1]);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "capture.h"
+#include "newest.h"
 #include "queues.h"
 #include "record.h"
 
@@ -208,7 +209,11 @@ static void emit_counted(const struct emit *out, const struct recording *recordi
 	emit_text(out, "  packets      %llu, %llu bytes\n",
 		  (unsigned long long)sum.delivered.frames,
 		  (unsigned long long)sum.delivered.bytes);
-	emit_rate(out, seconds_of(recording), &sum.delivered);
+	/* The time is that of the packets in the file, and not of packets that were overwritten. */
+	emit_rate(out, recording->stats.overwritten ? 0 : seconds_of(recording), &sum.delivered);
+	emit_unsigned(out, "overwritten_bytes", recording->stats.overwritten ?
+		      "  overwritten  %llu bytes of the ring, by newer ones\n" : NULL,
+		      recording->stats.overwritten);
 	emit_text(out, "  lost         %llu: %llu for the ring, %llu for the card's staging "
 		  "memory\n",
 		  (unsigned long long)(sum.lost_ring.frames + sum.lost_staging.frames),
@@ -231,7 +236,7 @@ static void emit_nothing_counted(const struct emit *out)
 	static const char *const keys[] = {
 		"packets", "bytes", "bad", "bad_bytes", "lost_ring", "lost_ring_bytes",
 		"lost_staging", "lost_staging_bytes", "packets_per_s", "bytes_per_s",
-		"discarded", "discarded_bytes", "limit_writes", "ports",
+		"overwritten_bytes", "discarded", "discarded_bytes", "limit_writes", "ports",
 	};
 
 	emit_text(out, "  packets      unknown: the card's accounts could not be read\n");
@@ -375,6 +380,8 @@ static int run(struct util *util)
 
 	if (queues.several && recording.config.queue)
 		return util_usage(util, "--queue and --queues: choose one of them");
+	if (recording.config.newest && newest_refuses(&recording))
+		return util_usage(util, "%s", newest_refuses(&recording));
 	if (queues.shares && !queues.several)
 		return util_usage(util, "--share is for several queues: give --queues, too");
 	for (int n = 0; !queues.several && util->word_count > 1 && n < util->word_count; n++)
@@ -430,6 +437,9 @@ static const struct util_option options[] = {
 		  "card, else host (auto)" },
 	{ .name = "lossless", .to = &recording.config.lossless,
 	  .help = "let frames wait for room; only the generator can wait" },
+	{ .name = "newest", .to = &recording.config.newest,
+	  .help = "flight recorder: let new frames overwrite the oldest in the ring, and write what "
+		  "the ring has into a file when the recording ends" },
 	{ .name = "link-type", .value = "N", .parse = option_number32,
 	  .to = &recording.config.link_type, .rule = NUMBER_RULE,
 	  .help = "what the frames are, in the header of files: 147 to 162 are the types of "
@@ -499,6 +509,7 @@ const struct command cmd_record = {
 		"  lanebox-capture record -d vfio:0000:22:00.0 --ring 1G --size 4G out/\n"
 		"  lanebox-capture record --ring 1G /disk1/out/ /disk2/out/\n"
 		"  lanebox-capture record --queues all --rule 'proto=tcp dport=22 discard' out/\n"
+		"  lanebox-capture record --newest --ring 1G last.pcapng\n"
 		"  lanebox-capture record --queues 4 --ring 1G /disk1/out/ /disk2/out/\n",
 	.options = options,
 	.least = 1,

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "files.h"
+#include "newest.h"
 #include "processor.h"
 
 /* number of bytes that a fast card is assumed to write to a ring in a microsecond */
@@ -197,13 +198,7 @@ static int take(struct util *util, struct recording *recording, struct litepcie_
 
 /* The end of a recording ---------------------------------------------------------------------- */
 
-/*
- * If the recording has a player, returns true if the player's thread has ended. Otherwise, if the
- * generator is to make a certain number of frames, stores how many it has made in recording->made,
- * and returns true if it has made all. Also returns true if the generator cannot be asked, which is
- * noted as a failure. Returns false in all other cases.
- */
-static bool has_ended(struct util *util, struct recording *recording)
+bool record_has_ended(struct util *util, struct recording *recording)
 {
 	int rc;
 
@@ -219,7 +214,7 @@ static bool has_ended(struct util *util, struct recording *recording)
 
 /*
  * Record until one of the recording's limits is reached, the generator or the player has ended
- * (has_ended()), the capture has ended (recording->over), or a signal comes. Returns false after a
+ * (record_has_ended()), the capture has ended (recording->over), or a signal comes. Returns false after a
  * failure.
  */
 static bool follow(struct util *util, struct recording *recording, struct litepcie_span *last)
@@ -239,7 +234,7 @@ static bool follow(struct util *util, struct recording *recording, struct litepc
 		now = util_now();
 		if (recording->seconds > 0 && now - begun >= recording->seconds)
 			break;
-		if (now - asked >= ASK_S && has_ended(util, recording))
+		if (now - asked >= ASK_S && record_has_ended(util, recording))
 			break;
 		if (now - asked >= ASK_S)
 			asked = now;
@@ -302,13 +297,28 @@ static bool end_player(struct util *util, struct recording *recording, struct li
 }
 
 /*
+ * Stop the capture of the first of @count queues. With the setting `newest` the threads of the
+ * others wait for that. Returns 0 or -errno.
+ */
+static int stop(struct recording *recordings, unsigned int count)
+{
+	int rc = litepcie_capture_stop(recordings->capture);
+
+	if (recordings->config.newest)
+		newest_end(recordings, count);
+	return rc;
+}
+
+/*
  * Stop the capture, and write the whole MBUFs (parts of the ring) that are left in the ring, even
  * if the stop has failed. Returns false after a failure.
  */
-static bool end(struct util *util, struct recording *recording, struct litepcie_span *last)
+static bool end(struct util *util, struct recording *recordings, unsigned int count,
+		struct litepcie_span *last)
 {
+	struct recording *recording = &recordings[0];
 	struct litepcie_span span = { .struct_size = sizeof(span) };
-	int rc = litepcie_capture_stop(recording->capture), taken;
+	int rc = stop(recordings, count), taken;
 
 	util_check(util, rc, "stopping the capture");
 	do
@@ -390,6 +400,21 @@ static void conclude(struct util *util, struct recording *recording, const struc
 }
 
 /*
+ * Record the first of @count queues, and stop its capture at the end. Returns false after a
+ * failure.
+ */
+static bool follow_to_the_end(struct util *util, struct recording *recordings, unsigned int count,
+			      struct litepcie_span *last)
+{
+	struct recording *recording = &recordings[0];
+
+	if (recording->config.newest)
+		return newest_follow(util, recording) && end(util, recordings, count, last);
+	return follow(util, recording, last) && end_generator(util, recordings, count, last) &&
+	       end_player(util, recording, last) && end(util, recordings, count, last);
+}
+
+/*
  * Record the first of @count queues, until the recording has ended or failed. At the end its
  * capture is stopped. If this queue is queue 0, that ends the captures of all queues.
  */
@@ -397,9 +422,7 @@ static void run(struct util *util, struct recording *recordings, unsigned int co
 {
 	struct recording *recording = &recordings[0];
 	struct litepcie_span last = { .struct_size = sizeof(last) };
-	bool right = follow(util, recording, &last) &&
-		     end_generator(util, recordings, count, &last) &&
-		     end_player(util, recording, &last) && end(util, recording, &last);
+	bool right = follow_to_the_end(util, recordings, count, &last);
 
 	/*
 	 * After a failure no more data is taken from the ring: an MBUF (part of the ring) that
@@ -408,7 +431,7 @@ static void run(struct util *util, struct recording *recordings, unsigned int co
 	if (!right) {
 		if (!recording->config.queue)
 			litepcie_capture_generate_stop(recording->capture);
-		litepcie_capture_stop(recording->capture);
+		stop(recordings, count);
 		if (recording->play) {
 			play_stop(recording->play);
 			play_end(util, recording->play);
@@ -470,6 +493,8 @@ static void *work(void *of)
 		processor_pin(util, recording->cpu);
 	else
 		processor_unpin();
+	if (recording->config.newest)
+		newest_wait(recording);
 	while (!recording->over && take(util, recording, &span, &last, true) >= 0)
 		;
 	/*

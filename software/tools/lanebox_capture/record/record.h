@@ -117,7 +117,8 @@ struct recording {
 	struct util			*util;
 	/*
 	 * The queue's thread waits at its beginning for the semaphore @gate, which is posted when
-	 * the captures of all queues have started, or when the recording cannot begin.
+	 * the captures of all queues have started, or when the recording cannot begin. With
+	 * config.newest it waits once more, until the capture of the first queue was stopped.
 	 */
 	sem_t				gate;
 	/* true: the recording cannot begin, so the queue's thread ends without recording */
@@ -134,6 +135,14 @@ struct recording {
  * false if the recording has not begun. The regular files that were made for it are then deleted.
  */
 bool record(struct util *util, struct recording *recordings, unsigned int count);
+
+/*
+ * If the recording has a player, returns true if the player's thread has ended. Otherwise, if the
+ * generator is to make a certain number of frames, stores how many it has made in recording->made,
+ * and returns true if it has made all. Also returns true if the generator cannot be asked, which is
+ * noted as a failure. Returns false in all other cases.
+ */
+bool record_has_ended(struct util *util, struct recording *recording);
 
 /*
  * Parse @text, SIZE[,PERIOD[,COUNT]], the settings of the card's generator of frames. Each is a
