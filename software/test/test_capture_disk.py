@@ -9,6 +9,7 @@ capture. It needs no card.
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -34,6 +35,8 @@ def test_a_rate_that_the_disk_holds_loses_nothing(tool, tmp_path):
     assert 11 << 20 <= report["written_bytes"] <= 12 << 20
     assert report["asked_bytes_per_s"] == 8 << 20
     assert report["slowest_bytes_per_s"] <= 1.2 * (8 << 20)
+    assert 0 <= report["slowest_at_s"] < 1.5
+    assert 0 <= report["slowest_after_bytes"] <= report["written_bytes"]
     assert list(tmp_path.iterdir()) == []
 
 
@@ -55,6 +58,23 @@ def test_without_a_rate_the_disk_gets_what_it_takes(tool, tmp_path):
     has null for the lost bytes."""
     report = disk(tool, "--seconds", "0.2", "--ring", "4M", "--mbuf", "256K", tmp_path)
     assert report["written_bytes"] > 0 and report["lost_bytes"] is None
+
+
+@pytest.mark.parametrize("options", [[], ["--rate", "8M"]], ids=["as fast as it goes", "rate"])
+def test_the_writes_have_their_times(tool, tmp_path, options):
+    """The report of `disk` has the percentiles of the times of the writes, in order. None is longer
+    than the trial. Without --rate some write is always under way, so all together take as long as
+    the trial or longer, and the longest takes the mean of that or longer."""
+    sizes = ("--ring", "4M", "--mbuf", "256K")
+    report = disk(tool, *options, "--seconds", "0.3", *sizes, tmp_path)
+    times = [report[f"write_{part}_s"] for part in ("p50", "p99", "p999", "worst")]
+    assert 0 < times[0] and times == sorted(times) and times[-1] <= report["seconds"]
+    mean = report["seconds"] / (report["written_bytes"] / (256 << 10))
+    assert options or times[-1] >= 0.9 * mean
+    # A trial of 0.3 s has no second that could be the slowest.
+    assert (report["slowest_bytes_per_s"], report["slowest_at_s"]) == (None, None)
+    text = tool.run("disk", *options, "--seconds", "0.1", *sizes, tmp_path).stdout
+    assert re.search(r"^  writes +p50 [\d.]+ ms, p99 [\d.]+ ms, p99.9 .* worst", text, re.MULTILINE)
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,12 @@ def test_each_queue_is_recorded_by_its_thread(built, tmp_path):
     run_program(built.out / "test" / "record", tmp_path)
 
 
+def test_the_times_of_writes_have_right_percentiles(built):
+    """The C test times.c passes: the percentiles of the histogram of lanebox-capture disk are those
+    of the sorted times, or up to 1/64 above."""
+    run_program(built.out / "test" / "times", str(1 + SHIFT))
+
+
 def test_a_ring_has_the_pages_and_the_node_that_are_wanted(built, tmp_path):
     """The C test parts/capture_pages.c passes: memory is made to prefer a NUMA node, whose number
     is found in a folder that stands for a device's folder in sysfs. A program may ask for huge

@@ -212,6 +212,12 @@ HELD: Table = {
             "test_a_filter_finds_its_packets_and_no_others": "tools/lanebox_capture/find/filter",
         },
     ),
+    "software/test/test_capture_disk.py": (
+        "`disk` is the only command that tries a disk.",
+        {
+            "test_the_writes_have_their_times": "tools/lanebox_capture/disk/trial_print",
+        },
+    ),
     "software/test/test_util_dma_test.py": (
         "`dma_test` runs them, and its output shows what they do.",
         {

@@ -12,7 +12,6 @@
  * no file is left, even if the command is killed during the trial.
  */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -23,7 +22,7 @@
 
 #include "capture.h"
 #include "litepcie_capture.h"
-#include "output.h"
+#include "trial.h"
 
 #define PAGE		LITEPCIE_CAPTURE_HEADER_BYTES
 /* sleep in ns after a look at the ring that has found no MBUF (part of the ring) to write */
@@ -35,37 +34,6 @@
 #define SLICE_S		1.0
 /* The last slice of the trial does not count if it is shorter than this fraction of SLICE_S. */
 #define SHORTEST	0.5
-
-struct trial {
-	/* The members up to @mbuf_bytes are settings from the command line. */
-	const char	*folder;
-	/* number of bytes per second that come into the ring; 0: as fast as the disk takes them */
-	double		rate;
-	double		seconds;
-	uint64_t	ring_bytes, mbuf_bytes;
-	/* The members from here on are state and results of the trial. */
-	struct output	output;
-	uint8_t		*ring;
-	void		*header;
-	char		*path;
-	bool		ran;
-	/* duration of the trial in seconds, until its last write has ended or failed */
-	double		took;
-	/*
-	 * number of bytes per second in the slowest slice; 0: the trial was too short for a slice
-	 * that counts
-	 */
-	double		slowest;
-	/*
-	 * number of bytes of MBUFs (parts of the ring) whose write was begun, and of those that
-	 * were written
-	 */
-	uint64_t	given, done;
-	/* largest number of bytes in the ring at a time; measured only with --rate */
-	uint64_t	most_waiting;
-	/* number of bytes for which the ring had no room; 0 without --rate */
-	uint64_t	lost;
-};
 
 /* The trial of a disk ------------------------------------------------------------------------- */
 
@@ -127,7 +95,8 @@ static bool prepare(struct util *util, struct trial *trial)
 	trial->ring = mmap(NULL, trial->ring_bytes, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	trial->header = aligned_alloc(PAGE, PAGE);
-	if (trial->ring == MAP_FAILED || !trial->header ||
+	trial->begun = calloc(trial->ring_bytes / trial->mbuf_bytes, sizeof(*trial->begun));
+	if (trial->ring == MAP_FAILED || !trial->header || !trial->begun ||
 	    asprintf(&trial->path, "%s/.lanebox-disk-%ld", trial->folder, (long)getpid()) < 0) {
 		util_fail(util, "%s", strerror(ENOMEM));
 		return false;
@@ -144,6 +113,24 @@ static bool prepare(struct util *util, struct trial *trial)
 	return true;
 }
 
+/* Returns the entry of trial->begun for the MBUF (part of the ring) at position @at. */
+static double *begun_at(const struct trial *trial, uint64_t at)
+{
+	return &trial->begun[at % trial->ring_bytes / trial->mbuf_bytes];
+}
+
+/* Count the MBUFs (parts of the ring) whose writes have ended, with the times that they took. */
+static void count_done(struct trial *trial)
+{
+	unsigned int done = output_done(&trial->output);
+	double now = done ? util_now() : 0;
+
+	for (; done; done--) {
+		times_add(&trial->times, (uint64_t)(1e9 * (now - *begun_at(trial, trial->done))));
+		trial->done += trial->mbuf_bytes;
+	}
+}
+
 /*
  * Begin to write all full MBUFs (equal parts) in the ring whose write was not begun yet. @come is
  * the number of bytes that have come into the ring since the beginning of the trial. Returns false
@@ -154,9 +141,11 @@ static bool give(struct trial *trial, uint64_t come)
 	while (come - trial->given >= trial->mbuf_bytes) {
 		const uint8_t *mbuf = trial->ring + trial->given % trial->ring_bytes;
 
+		*begun_at(trial, trial->given) = util_now();
 		if (!output_write(&trial->output, mbuf, trial->mbuf_bytes))
 			return false;
 		trial->given += trial->mbuf_bytes;
+		count_done(trial);
 	}
 	return output_push(&trial->output);
 }
@@ -164,9 +153,10 @@ static bool give(struct trial *trial, uint64_t come)
 /*
  * The slice of the trial that is being measured. @begun is the host's time in seconds at the
  * beginning of the slice, and @done is the number of bytes that the trial had written before it.
+ * @first is the host's time at the beginning of the trial.
  */
 struct slice {
-	double		begun;
+	double		begun, first;
 	uint64_t	done;
 };
 
@@ -176,9 +166,12 @@ static void end_slice(struct trial *trial, struct slice *slice, double now, doub
 
 	if (now - slice->begun < least)
 		return;
-	if (trial->slowest <= 0 || rate < trial->slowest)
+	if (trial->slowest <= 0 || rate < trial->slowest) {
 		trial->slowest = rate;
-	*slice = (struct slice) { .begun = now, .done = trial->done };
+		trial->slowest_at = slice->begun - slice->first;
+		trial->slowest_after = slice->done;
+	}
+	*slice = (struct slice) { .begun = now, .first = slice->first, .done = trial->done };
 }
 
 /*
@@ -208,21 +201,21 @@ static bool try_disk(struct trial *trial)
 {
 	const struct timespec nap = { .tv_nsec = NAP_NS };
 	double begun = util_now(), now = begun;
-	struct slice slice = { .begun = begun };
+	struct slice slice = { .begun = begun, .first = begun };
 	bool right = true;
 
 	while (right && now - begun < trial->seconds && !util_interrupted()) {
 		uint64_t before = trial->given;
 
 		right = give(trial, come_by(trial, now - begun));
-		trial->done += (uint64_t)output_done(&trial->output) * trial->mbuf_bytes;
+		count_done(trial);
 		if (trial->given == before)
 			nanosleep(&nap, NULL);
 		now = util_now();
 		end_slice(trial, &slice, now, SLICE_S);
 	}
 	right = right && output_finish(&trial->output);
-	trial->done += (uint64_t)output_done(&trial->output) * trial->mbuf_bytes;
+	count_done(trial);
 	now = util_now();
 	end_slice(trial, &slice, now, SHORTEST * SLICE_S);
 	trial->took = now - begun;
@@ -236,48 +229,8 @@ static void release(struct trial *trial)
 	if (trial->ring && trial->ring != MAP_FAILED)
 		munmap(trial->ring, trial->ring_bytes);
 	free(trial->header);
+	free(trial->begun);
 	free(trial->path);
-}
-
-/* The results of the trial -------------------------------------------------------------------- */
-
-/* Print the values that are measured only with --rate. Without --rate they are null in JSON. */
-static void emit_asked(const struct emit *out, const struct trial *trial)
-{
-	emit_number(out, "asked_bytes_per_s", NULL, trial->rate > 0 ? trial->rate : NAN);
-	if (trial->rate <= 0) {
-		emit_null(out, "most_waiting_bytes");
-		emit_null(out, "lost_bytes");
-		return;
-	}
-	emit_unsigned(out, "most_waiting_bytes", "  ring         %llu bytes",
-		      trial->most_waiting);
-	emit_text(out, " of %llu were full at most\n", (unsigned long long)trial->ring_bytes);
-	emit_unsigned(out, "lost_bytes", NULL, trial->lost);
-	emit_text(out, "  result       %s %.3f GB/s\n",
-		  trial->lost ? "it does not hold" : "it holds", trial->rate / 1e9);
-}
-
-static void print(const struct emit *out, const void *result)
-{
-	const struct trial *trial = result;
-	const struct output *output = &trial->output;
-	double rate = (double)trial->done / trial->took;
-
-	emit_string(out, "folder", "disk           %s\n", trial->folder);
-	emit_unsigned(out, "written_bytes", "  written      %llu bytes", trial->done);
-	emit_number(out, "seconds", " in %.3f s", trial->took);
-	emit_number(out, "bytes_per_s", NULL, rate);
-	emit_bool(out, "o_direct", output->direct);
-	emit_bool(out, "io_uring", output->async);
-	emit_text(out, ", %.3f GB/s%s%s\n", rate / 1e9, output->direct ? ", by O_DIRECT" : "",
-		  output->async ? " and io_uring" : "");
-	emit_string(out, "note", "  note         %s\n", emit_filled(output->note));
-	emit_number(out, "slowest_bytes_per_s", NULL, trial->slowest > 0 ? trial->slowest : NAN);
-	if (trial->slowest > 0)
-		emit_text(out, "  slowest      %.3f GB/s in a second\n", trial->slowest / 1e9);
-	emit_unsigned(out, "ring_bytes", NULL, trial->ring_bytes);
-	emit_asked(out, trial);
 }
 
 /* The command disk ---------------------------------------------------------------------------- */
@@ -321,7 +274,7 @@ static int run(struct util *util)
 		util_fail(util, "%s: the disk does not hold %.3f GB/s: %llu bytes had no room in "
 			  "the ring", trial.folder, trial.rate / 1e9,
 			  (unsigned long long)trial.lost);
-	status = util_emit(util, trial.ran ? &trial : NULL, print);
+	status = util_emit(util, trial.ran ? &trial : NULL, trial_print);
 	release(&trial);
 	return status;
 }
@@ -351,9 +304,9 @@ const struct command cmd_disk = {
 		"Try a disk before a recording. Bytes come into a ring in memory at a rate, as a\n"
 		"card would write them, and go to a file in the folder as record would write\n"
 		"it: whole MBUFs, by O_DIRECT and io_uring. The result says whether the disk\n"
-		"holds the rate, how full the ring has been, and what the disk did in its\n"
-		"slowest second. Try longer than the disk's own cache lasts. No card is needed,\n"
-		"and nothing is left in the folder.\n",
+		"holds the rate, how full the ring has been, how long the writes took, and what\n"
+		"the disk did in its slowest second. Try longer than the disk's own cache lasts.\n"
+		"No card is needed, and nothing is left in the folder.\n",
 	.examples =
 		"  lanebox-capture disk out/\n"
 		"  lanebox-capture disk --rate 1200M --seconds 300 --ring 1G /mnt/nvme\n"
