@@ -128,6 +128,22 @@ def test_lossless_frames_wait_for_the_recorder(tool, tmp_path, size):
     assert taken / ring - 1 < report["limit_writes"] <= taken / (ring / 8) + 2
 
 
+def test_find_reads_the_part_of_a_recording_with_the_times(tool, tmp_path):
+    """The times in the card's seals tell `lanebox-capture find` which MBUFs (parts of the ring)
+    have the packets of a time. It reads only those, and finds all packets that tshark finds."""
+    frames = Generated(64, 3000, count=20000)
+    report = tool.record(
+        frames, "--ring", "1M", "--mbuf", "16K", "--lossless", tmp_path / "a.pcapng"
+    )
+    times = [ns for ns, *_ in packets(only_file(report), tmp_path)]
+    low, high = times[9000], times[9100]
+    bounds = ["--from", f"{low / 1e9:.9f}", "--to", f"{high / 1e9:.9f}"]
+    command = [str(tool.program), "find", "--json", *bounds, str(only_file(report)), ""]
+    found = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    assert (found["found"], found["first_ns"], found["last_ns"]) == (101, low, high)
+    assert found["packets"] < len(times)
+
+
 def read_slowly(pipe, taken, seconds):
     """Read a pipe to its end, with a pause of `seconds` before each 16 KiB."""
     with pipe.open("rb", buffering=0) as source:

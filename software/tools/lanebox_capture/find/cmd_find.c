@@ -23,6 +23,7 @@
 #include "capture.h"
 #include "filter.h"
 #include "litepcie_capture.h"
+#include "part.h"
 #include "play/source.h"
 
 #define STDOUT		"-"
@@ -35,11 +36,13 @@ struct search {
 	const char	*target;	/* path of the file to write, "-" for stdout, or NULL */
 	/* earliest and latest time, in s, of the packets that are searched for */
 	double		from_s, to_s;
+	bool		all;		/* true: all of each file is read, whatever the times */
 	/* The members from here on are state and results of the search. */
 	struct filter	*filter;
 	FILE		*out;
 	bool		failed;		/* true: a write to @target has failed */
 	uint64_t	packets, found, bytes;
+	uint64_t	read_bytes;	/* number of bytes that were read from the files */
 	/* times in ns of the first and the last packet found */
 	uint64_t	first_ns, last_ns;
 };
@@ -123,11 +126,27 @@ static bool look_through(struct search *search, struct source *source)
 	return source->at == source->size;
 }
 
+/*
+ * Open the file at @path, or, if it is a recording and times are searched for, the part of it that
+ * has these times. Returns false after a failure, whose message is in source->why.
+ */
+static bool open_part(struct search *search, struct source *source, const char *path)
+{
+	struct part part = { 0 };
+	bool partly = !search->all && (search->from_s > 0 || isfinite(search->to_s)) &&
+		      part_find(&part, path, search->from_s, search->to_s);
+
+	search->read_bytes += part.read_bytes;
+	return partly ? source_open_part(source, path, LITEPCIE_CAPTURE_HEADER_BYTES, part.from,
+					 part.to) :
+			source_open(source, path, true);
+}
+
 static void search_file(struct util *util, struct search *search, const char *path)
 {
 	struct source source;
 
-	if (!source_open(&source, path, true)) {
+	if (!open_part(search, &source, path)) {
 		util_fail(util, "%s", source.why);
 		source_close(&source);
 		return;
@@ -137,6 +156,7 @@ static void search_file(struct util *util, struct search *search, const char *pa
 	else if (source.at < source.size && !search->failed)
 		util_fail(util, util_interrupted() ? "%s: a signal came before its end" :
 			  "%s: there is no memory for one of its blocks", path);
+	search->read_bytes += source.read_bytes;
 	source_close(&source);
 }
 
@@ -183,6 +203,8 @@ static void print(const struct emit *out, const void *result)
 	emit_unsigned(out, "found", "  packets      %llu", search->found);
 	emit_unsigned(out, "packets", " of %llu", search->packets);
 	emit_unsigned(out, "bytes", ", %llu bytes\n", search->bytes);
+	emit_unsigned(out, "read_bytes", "  read         %llu bytes of the files\n",
+		      search->read_bytes);
 	if (search->found) {
 		emit_unsigned(out, "first_ns", NULL, search->first_ns);
 		emit_unsigned(out, "last_ns", NULL, search->last_ns);
@@ -249,6 +271,9 @@ static const struct util_option options[] = {
 	{ .name = "to", .value = "S", .parse = option_time, .to = &search.to_s,
 	  .rule = "it must be a time in seconds, 0 or more",
 	  .help = "packets up to this time" },
+	{ .name = "all", .to = &search.all,
+	  .help = "read recordings as a whole, also with --from or --to: packets may have times of "
+		  "their own, as by play --keep-time" },
 	{ .name = "write", .value = "FILE", .parse = option_text, .to = &search.target,
 	  .help = "write the packets to a new file; - is stdout" },
 	JSON_OPTION
@@ -261,7 +286,8 @@ const struct command cmd_find = {
 	.about =
 		"Look for packets in recordings. The filter is one of tcpdump's, by libpcap, and\n"
 		"'' takes all packets. The packets that are found are counted, and may be written\n"
-		"as pcapng with their ports, times, lengths and options.\n",
+		"as pcapng with their ports, times, lengths and options. With --from or --to only\n"
+		"the part of a recording is read that has these times.\n",
 	.examples =
 		"  lanebox-capture find out/*.pcapng 'tcp port 80 and host 10.0.0.1'\n"
 		"  lanebox-capture find --from 10 --to 10.5 --write b.pcapng a.pcapng ''\n"

@@ -122,6 +122,7 @@ static bool move_window(struct source *source, size_t at, size_t bytes)
 		if (!got)
 			break;
 		source->window_bytes += (size_t)got;
+		source->read_bytes += (uint64_t)got;
 	}
 	return source->window_bytes >= bytes ||
 	       refuse(source, "offset %zu: the file ends inside a block", at);
@@ -178,11 +179,7 @@ static bool add_interface(struct source *source, const uint8_t *block, uint32_t 
 	return true;
 }
 
-/*
- * Returns a packet's time in ns, modulo 2^64. @time is the time in the packet's block. Its unit,
- * and the seconds to add to it, are those of @interface.
- */
-static uint64_t nanoseconds(const struct source_interface *interface, uint64_t time)
+uint64_t source_ns(const struct source_interface *interface, uint64_t time)
 {
 	unsigned int power = interface->resolution & 0x7f;
 	unsigned __int128 value = (unsigned __int128)time * 1000000000u;
@@ -348,15 +345,28 @@ static void count_block(struct source *source)
 	}
 }
 
-static bool look_at_all(struct source *source)
+/* Go from the present block of the file to the next one, past the gap if the gap begins there. */
+static void step(struct source *source)
 {
-	if (!begin_reading(source, &source->size) || !look_at_begin(source))
+	source->at += source->length;
+	if (source->at == source->gap_at)
+		source->at = source->gap_to;
+}
+
+/* Check all blocks of the file up to offset @end, or up to its end if it is shorter. */
+static bool look_at_all(struct source *source, size_t end)
+{
+	if (!begin_reading(source, &source->size))
+		return false;
+	if (end < source->size)
+		source->size = end;
+	if (!look_at_begin(source))
 		return false;
 	while (source->at < source->size) {
 		if (!look_at_block(source))
 			return false;
 		count_block(source);
-		source->at += source->length;
+		step(source);
 	}
 	source->at = 0;
 	source->length = source->count = 0;
@@ -364,14 +374,27 @@ static bool look_at_all(struct source *source)
 	return true;
 }
 
-bool source_open(struct source *source, const char *path, bool any_port)
+static bool open_part(struct source *source, size_t end)
 {
-	bool right;
+	bool right = look_at_all(source, end);
 
-	*source = (struct source){ .path = path, .any_port = any_port, .fd = -1 };
-	right = look_at_all(source);
 	end_reading(source);
 	return right;
+}
+
+bool source_open(struct source *source, const char *path, bool any_port)
+{
+	*source = (struct source){ .path = path, .any_port = any_port, .fd = -1 };
+	return open_part(source, SIZE_MAX);
+}
+
+bool source_open_part(struct source *source, const char *path, size_t gap_at, size_t gap_to,
+		      size_t end)
+{
+	*source = (struct source){
+		.path = path, .any_port = true, .fd = -1, .gap_at = gap_at, .gap_to = gap_to,
+	};
+	return open_part(source, end);
 }
 
 void source_close(struct source *source)
@@ -390,7 +413,7 @@ void source_close(struct source *source)
 static void convert_time(struct source *source, const uint8_t *block)
 {
 	uint32_t interface = util_word(block + LITEPCIE_PCAPNG_RECORD_AT_PORT);
-	uint64_t time = nanoseconds(&source->interfaces[interface], source_time(block));
+	uint64_t time = source_ns(&source->interfaces[interface], source_time(block));
 	uint32_t high = (uint32_t)(time >> 32), low = (uint32_t)time;
 
 	memcpy(source->time, block + LITEPCIE_PCAPNG_RECORD_AT_TIME, SOURCE_TIME);
@@ -444,7 +467,7 @@ size_t source_take(struct source *source, uint8_t *to, size_t room)
 		taken += part;
 		source->given += part;
 		if (source->given == source->length) {
-			source->at += source->length;
+			step(source);
 			source->length = 0;
 			source->left--;
 		}

@@ -40,8 +40,14 @@ struct source {
 	 * also be that of a port of the card
 	 */
 	bool		any_port;
-	/* number of bytes that the file had when source_open() opened it */
+	/*
+	 * number of bytes that the file had when source_open() opened it, or the end of the part
+	 * that source_open_part() was given
+	 */
 	size_t		size;
+	/* The bytes of the file from offset @gap_at up to @gap_to are passed over, if it has some. */
+	size_t		gap_at, gap_to;
+	uint64_t	read_bytes;	/* number of bytes that were read from the file so far */
 	/*
 	 * @fd: the file's descriptor while it is read, or -1. @window is memory of @window_room
 	 * bytes. It has @window_bytes bytes of the file, from offset @window_at on.
@@ -100,6 +106,20 @@ static inline uint64_t source_time(const uint8_t *block)
  * source_close() in both cases.
  */
 bool source_open(struct source *source, const char *path, bool any_port);
+
+/*
+ * Do what source_open() does with @any_port for a part of the file: its first @gap_at bytes, which
+ * may be 0, and the bytes from offset @gap_to up to @end. Blocks must begin or end at each of these
+ * offsets.
+ */
+bool source_open_part(struct source *source, const char *path, size_t gap_at, size_t gap_to,
+		      size_t end);
+
+/*
+ * Returns a packet's time in ns, modulo 2^64. @time is the time in the packet's block. Its unit,
+ * and the seconds to add to it, are those of @interface.
+ */
+uint64_t source_ns(const struct source_interface *interface, uint64_t time);
 
 /*
  * Returns the length in bytes of the block that source_take() copies next or has copied in part.
