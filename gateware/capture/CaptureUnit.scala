@@ -80,7 +80,7 @@ case class CaptureUnit(p: CaptureParam, fromSlot: Boolean = false, fromNet: Bool
   val capture   = if (p.queues == 1) Capture(p) else CaptureQueues(p)
   val generator = Generator()
   val playback  = Player() // The name `player` is that of the ports.
-  val sources   = FrameSources(2 + Seq(fromSlot, fromNet).count(identity))
+  val sources   = FrameSources(2 + fromSlot.toInt + 2 * fromNet.toInt)
 
   generator.io.run      := io.generator.run
   generator.io.mix      := io.generator.mix
@@ -103,13 +103,16 @@ case class CaptureUnit(p: CaptureParam, fromSlot: Boolean = false, fromNet: Bool
   io.playerIdle     := playback.io.idle
 
   sources.io.inputs(0) << generator.io.frames
+  sources.io.begun(0) << FrameSources.begunWhenOffered(generator.io.frames)
   sources.io.inputs(1) << playback.io.frames
+  sources.io.begun(1) << playback.io.begun
   val slot = fromSlot generate SlotFrames()
   if (fromSlot) {
     slot.io.now  := io.clock
     slot.io.port := Frames.Ports - 1
     slot.io.stream << io.slot
     sources.io.inputs(2) << slot.io.frames
+    sources.io.begun(2) << slot.io.begun
   }
   val net = fromNet generate NetFrames()
   if (fromNet) {
@@ -118,7 +121,8 @@ case class CaptureUnit(p: CaptureParam, fromSlot: Boolean = false, fromNet: Bool
     net.io.received << io.net.received
     net.io.sent << io.net.sent
     io.net.lost := net.io.lost
-    sources.io.inputs.last << net.io.frames
+    (sources.io.inputs.takeRight(2), net.io.frames).zipped.foreach(_ << _)
+    (sources.io.begun.takeRight(2), net.io.begun).zipped.foreach(_ << _)
   }
 
   capture.io.settings := io.settings

@@ -29,6 +29,7 @@ case class FrameCopy(port: Int, flags: Int) extends Component {
     val now    = in UInt (64 bits)
     val copied = slave(Flow(Fragment(Frames.Beat())))
     val frames = master(Frames())
+    val begun  = master(Flow(UInt(64 bits))) // See FrameSources.
     val lost   = out Bool ()
     val busy   = out Bool ()
   }
@@ -36,14 +37,19 @@ case class FrameCopy(port: Int, flags: Int) extends Component {
 
   val beats = StreamFifo(Fragment(Bits(HardBlock.DataWidth bits)), StoreBeats)
   val heads = StreamFifo(Head(), StoreFrames)
+  // The times of all frames whose copies have begun and have not left. It has room for one that
+  // begins, since `heads` has room for it.
+  val times = StreamFifo(UInt(64 bits), StoreFrames, latency = 1)
+  times.logic.ram.addAttribute("ram_style", "distributed")
 
-  // A frame leaves now, so the stores cannot be emptied.
+  // A frame is offered or leaves now, so the stores cannot be emptied.
   val leaves  = RegInit(False)
   val opened  = RegInit(False)
   val emptied = !opened && !leaves
   opened         := io.on && (opened || emptied)
   beats.io.flush := emptied
   heads.io.flush := emptied
+  times.io.flush := emptied
 
   val intake = new Area {
     val beat  = io.copied.m2sPipe()
@@ -56,18 +62,19 @@ case class FrameCopy(port: Int, flags: Int) extends Component {
     val keeps = opened && (first ? room | going)
     when(beat.valid || !opened) { going := keeps }
     val begun = Head()
-    begun.time     := now
     begun.original := beat.head.original
     begun.kept     := beat.head.kept
     begun.error    := beat.error
     val head = first ? begun | RegNextWhen(begun, beat.valid && first)
 
-    // Both stores have room for the whole frame, or nothing of it is stored.
+    // All stores have room for the whole frame, or nothing of it is stored.
     beats.io.push.valid    := beat.valid && keeps
     beats.io.push.fragment := beat.data
     beats.io.push.last     := beat.last
     heads.io.push.valid    := beat.valid && keeps && beat.last
     heads.io.push.payload  := head
+    times.io.push.valid    := beat.valid && keeps && first
+    times.io.push.payload  := now
     io.lost                := beat.valid && first && opened && !room
   }
 
@@ -78,18 +85,20 @@ case class FrameCopy(port: Int, flags: Int) extends Component {
     beat.last          := beats.io.pop.last
     beat.bytes         := found.kept.resize(5)
     beat.error         := found.error
-    beat.head.time     := found.time
+    beat.head.time     := times.io.pop.payload
     beat.head.original := found.original
     beat.head.kept     := found.kept
     beat.head.port     := port
     beat.head.flags    := flags
     val whole = Frames.withHead(heads.io.pop, beats.io.pop)
     val goes  = opened || leaves
-    val out   = whole.continueWhen(goes).translateWith(beat)
-    when(out.fire) { leaves := !out.last }
-    io.frames << out.m2sPipe()
+    io.frames << whole.continueWhen(goes).translateWith(beat)
+    when(io.frames.valid) { leaves := !(io.frames.ready && io.frames.last) }
   }
-  io.busy := intake.beat.valid || heads.io.pop.valid || io.frames.valid
+  times.io.pop.ready := heads.io.pop.fire
+  io.begun.valid     := times.io.pop.valid
+  io.begun.payload   := times.io.pop.payload
+  io.busy            := intake.beat.valid || io.begun.valid
 }
 
 object FrameCopy {
@@ -98,7 +107,6 @@ object FrameCopy {
 
   /** The fields of a frame's head that the store keeps, and the frame's `error`. */
   case class Head() extends Bundle {
-    val time     = UInt(64 bits)
     val original = UInt(16 bits)
     val kept     = UInt(Frames.LengthWidth bits)
     val error    = Bool()

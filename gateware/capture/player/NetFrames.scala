@@ -9,7 +9,8 @@ import spinal.lib._
 
 import lanebox.vocabulary.{Frames, Numbers}
 
-/** Copies the frames that a net device receives and sends, for the capture block.
+/** Copies the frames that a net device receives and sends, for the capture block. `frames(0)` has
+  * the received ones, `frames(1)` those that were sent.
   *
   * Both directions have the same port. A frame's flags are those of pcapng's epb_flags: bit 0 for a
   * frame that was received, bit 1 for one that was sent.
@@ -21,7 +22,8 @@ case class NetFrames() extends Component {
     val on             = in Bool ()
     val now            = in UInt (64 bits)
     val received, sent = slave(Flow(Fragment(Frames.Beat())))
-    val frames         = master(Frames())
+    val frames         = Vec(master(Frames()), 2)
+    val begun          = Vec(master(Flow(UInt(64 bits))), 2) // See FrameSources.
     val lost           = out UInt (32 bits)
     val busy           = out Bool ()
   }
@@ -34,10 +36,11 @@ case class NetFrames() extends Component {
     copy.io.on  := io.on
     copy.io.now := io.now
   }
-  val sources = FrameSources(copies.size)
-  for ((input, copy) <- sources.io.inputs.zip(copies)) input << copy.io.frames
-  io.frames << sources.io.output
-  io.busy := copies.map(_.io.busy).orR || sources.io.output.valid
+  for (((copy, frames), begun) <- copies.zip(io.frames).zip(io.begun)) {
+    frames << copy.io.frames
+    begun << copy.io.begun
+  }
+  io.busy := copies.map(_.io.busy).orR
 
   val lost = Reg(UInt(32 bits)) init 0
   val news = RegNext(CountOne(copies.map(_.io.lost))) init 0

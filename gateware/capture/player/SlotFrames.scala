@@ -11,9 +11,10 @@ import lanebox.vocabulary.{Frames, HardBlock, Numbers}
 
 /** Makes frames of the packets that the logic in the user slot sends, like a sensor.
   *
-  * A packet waits in a store of 16 KiB until its end. So slow logic holds up no other source of
-  * frames, and the frame's length is known when the frame leaves. The frame's time is that at which
-  * the packet's first beat was taken. While the store is full the logic waits: no packet is lost.
+  * A packet waits in a store of 16 KiB until its end. So slow logic holds other sources up only as
+  * long as FrameSources says, and the frame's length is known when the frame leaves. The frame's
+  * time is that at which the packet's first beat was taken. While the store is full the logic
+  * waits: no packet is lost.
   *
   * No more is kept of a packet than 16352 bytes. The rest is taken and dropped, and `original` has
   * the packet's length, up to 65535.
@@ -24,30 +25,27 @@ case class SlotFrames() extends Component {
     val port   = in UInt (Frames.PortWidth bits)
     val stream = slave(Stream(Fragment(SlotFrames.Beat())))
     val frames = master(Frames())
+    val begun  = master(Flow(UInt(64 bits))) // See FrameSources.
     val busy   = out Bool ()
   }
   import SlotFrames._
 
-  case class Stored() extends Bundle {
-    val head  = Frames.Head()
-    val error = Bool()
-  }
   val beats = StreamFifo(Fragment(Bits(HardBlock.DataWidth bits)), StoreBeats)
-  val heads = StreamFifo(Stored(), StoreFrames)
+  val heads = StreamFifo(Head(), StoreFrames)
+  // The times of all packets that have begun and have not left as frames. It has room for one that
+  // begins, since `heads` has room for it.
+  val times = StreamFifo(UInt(64 bits), StoreFrames, latency = 1)
+  times.logic.ram.addAttribute("ram_style", "distributed")
 
   /** Measures the present packet, beat by beat. */
   val packet = new Area {
     // Beats of the packet before this one. The count stops at its largest value.
     val count  = Reg(UInt(LongestWidth bits)) init 0
-    val begun  = Reg(UInt(64 bits))
     val first  = count === 0
     val stores = count < MostBeats
     val cuts   = count === MostBeats - 1
     val last   = io.stream.last
-    when(io.stream.fire) {
-      when(first) { begun := io.now }
-      count := last ? U(0) | count + (!count.andR).asUInt
-    }
+    when(io.stream.fire) { count := last ? U(0) | count + (!count.andR).asUInt }
     val whole  = io.stream.bytes === 0 || io.stream.bytes.msb
     val bytes  = whole ? U(Frames.BeatBytes, Numbers.StreamBytes bits) | io.stream.bytes
     val length = (count @@ U(0, 5 bits)) +^ bytes
@@ -63,30 +61,44 @@ case class SlotFrames() extends Component {
   beats.io.push.last     := last || packet.cuts
 
   val stored = heads.io.push.payload
-  heads.io.push.valid  := io.stream.fire && last
-  stored.head.time     := first ? io.now | packet.begun
-  stored.head.original := (length > 0xffff) ? U(0xffff, 16 bits) | length.resize(16)
-  stored.head.kept     := (length > most) ? most | length.resize(Frames.LengthWidth)
-  stored.head.port     := io.port
-  stored.head.flags    := 0
-  stored.error         := io.stream.error
+  heads.io.push.valid := io.stream.fire && last
+  stored.original     := (length > 0xffff) ? U(0xffff, 16 bits) | length.resize(16)
+  stored.kept         := (length > most) ? most | length.resize(Frames.LengthWidth)
+  stored.error        := io.stream.error
+
+  times.io.push.valid   := io.stream.fire && first
+  times.io.push.payload := io.now
+  times.io.pop.ready    := heads.io.pop.fire
+  io.begun.valid        := times.io.pop.valid
+  io.begun.payload      := times.io.pop.payload
 
   val leave = new Area {
     val found = heads.io.pop.payload
     val beat  = Fragment(Frames.Beat())
-    beat.data  := beats.io.pop.fragment
-    beat.last  := beats.io.pop.last
-    beat.bytes := found.head.kept.resize(5)
-    beat.error := found.error
-    beat.head  := found.head
+    beat.data          := beats.io.pop.fragment
+    beat.last          := beats.io.pop.last
+    beat.bytes         := found.kept.resize(5)
+    beat.error         := found.error
+    beat.head.time     := times.io.pop.payload
+    beat.head.original := found.original
+    beat.head.kept     := found.kept
+    beat.head.port     := io.port
+    beat.head.flags    := 0
     io.frames << Frames.withHead(heads.io.pop, beats.io.pop).translateWith(beat)
   }
-  io.busy := !packet.first || heads.io.pop.valid || io.stream.valid
+  io.busy := io.begun.valid || io.stream.valid
 }
 
 object SlotFrames {
   val StoreBeats  = FrameSources.StoreBeats
   val StoreFrames = FrameSources.StoreFrames
+
+  /** The fields of a frame's head that the store keeps, and the frame's `error`. */
+  case class Head() extends Bundle {
+    val original = UInt(16 bits)
+    val kept     = UInt(Frames.LengthWidth bits)
+    val error    = Bool()
+  }
 
   /** The most beats of a packet that are kept: one less than the store has. */
   val MostBeats = StoreBeats - 1

@@ -5,75 +5,125 @@
 package lanebox.capture.player
 
 import org.scalatest.funsuite.AnyFunSuite
-import scala.collection.mutable
-import scala.language.reflectiveCalls
 import scala.util.Random
-import spinal.core.sim._
 
-import lanebox.capture.{FrameDriver, TestFrame}
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** Tests FrameSources: the frames of all sources come out whole, those of a source in order, and no
-  * source is left out.
+/** Tests FrameSources: the frames of all sources come out whole, in the order of their times, and
+  * none waits longer than promised for one that is not whole. Some of the sources are like
+  * SlotFrames, and some like Generator.
   */
 class FrameSourcesTest extends AnyFunSuite {
-  test(s"frames of three sources are joined whole, seed ${Seed.value}") {
-    LaneboxSim(FrameSources(3)).doSim("joined", Seed.value) { dut =>
-      val r       = new Random(Seed.value)
-      val waiting = Seq.fill(3)(mutable.Queue[TestFrame]())
-      val sent    = Seq.fill(3)(mutable.ArrayBuffer[TestFrame]())
-      for (source <- 0 until 3; i <- 0 until 200)
-        waiting(source) += TestFrame.random(r, i, largest = 300).copy(port = source, flags = 0)
-      val drivers = for ((queue, i) <- waiting.zipWithIndex) yield {
-        val driver = new FrameDriver(dut.io.inputs(i), r)(
-          if (queue.isEmpty) None else Some(queue.dequeue())
-        )
-        driver.pauses = 0.2
-        driver.begun = frame => sent(i) += frame
-        driver
-      }
-      val output = dut.io.output
-      val came   = Seq.fill(3)(mutable.ArrayBuffer[TestFrame]())
-      val bytes  = mutable.ArrayBuffer[Byte]()
-      var head   = TestFrame(0, 0, 0, IndexedSeq())
-      var kept   = 0
-      output.ready #= false
-      for (input <- dut.io.inputs) input.valid #= false
-      dut.clockDomain.forkStimulus(10)
-      dut.clockDomain.waitSampling(5)
-      def cycle(): Unit = {
-        dut.clockDomain.waitSampling()
-        if (output.valid.toBoolean && output.ready.toBoolean) {
-          if (bytes.isEmpty) {
-            kept = output.head.kept.toInt
-            head = TestFrame(
-              output.head.time.toBigInt.toLong,
-              output.head.port.toInt,
-              output.head.original.toInt,
-              IndexedSeq()
-            )
-          }
-          bytes ++= TestFrame.bytes(output.data.toBigInt)
-          if (output.last.toBoolean) {
-            came(head.port) += head.copy(data = bytes.take(kept).toIndexedSeq)
-            bytes.clear()
-          }
-        }
-        drivers.foreach(_.cycle())
-        output.ready #= r.nextDouble() >= 0.3
-      }
-      for (_ <- 0 until 1500) cycle()
-      val counts = came.map(_.size)
-      assert(counts.max - counts.min <= 2, s"the sources had $counts turns")
-      var quiet = 0
-      while (quiet < 300) {
-        quiet = if (waiting.exists(_.nonEmpty) || drivers.exists(!_.idle)) 0 else quiet + 1
-        cycle()
-      }
-      for (source <- 0 until 3) {
-        assert(came(source).size == 200)
-        assert(came(source) == sent(source))
+  val Patience      = 40
+  lazy val compiled = LaneboxSim(FrameSources(4, Patience))
+
+  private def run(name: String)(body: (SourcesBench, Random) => Unit): Unit =
+    test(s"$name, seed ${Seed.value}") {
+      compiled.doSim(name.takeWhile(_ != ','), Seed.value) { dut =>
+        val r = new Random(Seed.value)
+        body(new SourcesBench(dut, r), r)
       }
     }
+
+  /** Two sources have a store, and their frames are whole after up to `most` cycles. Two have none.
+    */
+  private def mixed(bench: SourcesBench, r: Random, load: Double, most: Int): Unit =
+    for ((source, i) <- bench.sources.zipWithIndex) {
+      source.stored = i < 2
+      source.begins = if (i < 2) load / 10 else load
+      source.largest = Seq(300, 40, 100, 64)(i)
+      if (i < 2) source.lasts = () => r.nextInt(most)
+    }
+
+  for (load <- Seq(0.02, 0.2, 1.0); held <- Seq(0.0, 0.3))
+    run(s"times never run backwards, load $load, sink pauses $held") { (bench, r) =>
+      mixed(bench, r, load, Patience - 5)
+      bench.held = held
+      bench.cycles(8000)
+      bench.rest()
+      assert(bench.came.size > 300 && bench.came.map(_.frame.port).distinct.size == 4)
+      assert(bench.backwards.isEmpty, bench.backwards.take(3))
+    }
+
+  run("only a frame that others have waited for comes late") { (bench, r) =>
+    mixed(bench, r, 0.05, 6 * Patience)
+    bench.cycles(20000)
+    bench.rest()
+    assert(bench.backwards.size > 20)
+    for (late <- bench.backwards) assert(late.whole - late.shown >= Patience, late)
+  }
+
+  run("a source that stands still inside a frame is waited for once") { (bench, r) =>
+    val Seq(slow, other, _*) = bench.sources
+    slow.stored = true
+    other.begins = 1
+    for (_ <- 0 until 5) {
+      slow.lasts = () => 30 * Patience
+      bench.cycles(r.nextInt(20))
+      val before = bench.came.size
+      slow.begin()
+      bench.cycles(29 * Patience)
+      val waits = bench.gaps.drop(before - 1).filter(_ > 1)
+      assert(waits.size == 1 && (Patience to Patience + 4).contains(waits.head), waits)
+      bench.cycles(Patience + 20)
+      // It comes as soon as it is whole, and the next one is waited for again.
+      val at = bench.came.indexWhere(_.frame.port == 0, before)
+      assert(bench.starts(at) - bench.came(at).whole <= 8)
+    }
+    bench.rest()
+  }
+
+  run("one source has no cycle between its frames") { (bench, r) =>
+    for (stored <- Seq(false, true)) {
+      val source = bench.sources(r.nextInt(4))
+      source.stored = stored
+      source.begins = 1
+      bench.cycles(20)
+      val from = bench.came.size
+      bench.cycles(2000)
+      assert(bench.came.size - from > 500 && bench.gaps.drop(from).forall(_ == 0))
+      bench.rest()
+    }
+  }
+
+  run("frames of several sources have one cycle between them at the most") { (bench, _) =>
+    for (source <- bench.sources) {
+      source.begins = 1
+      source.stored = true
+    }
+    bench.cycles(20)
+    val from = bench.came.size
+    bench.cycles(4000)
+    assert(bench.came.size - from > 500 && bench.gaps.drop(from).max == 1)
+    bench.rest()
+    assert(bench.backwards.isEmpty)
+  }
+
+  for (moves <- Seq(0L, 4L))
+    run(s"each source has its turn while all have frames, $moves ns a cycle") { (bench, _) =>
+      bench.step = () => moves
+      bench.sources.foreach(_.begins = 1)
+      bench.cycles(3000)
+      val turns = bench.came.map(_.frame.port).toSeq
+      assert(turns.size > 500)
+      for (part <- turns.drop(4).sliding(4)) assert(part.distinct.size == 4, part)
+      bench.rest()
+    }
+
+  run("recorded times in a frame's head do not matter") { (bench, r) =>
+    mixed(bench, r, 0.2, Patience - 5)
+    bench.sources(3).recorded = true
+    bench.cycles(8000)
+    bench.rest()
+    assert(bench.backwards.isEmpty)
+  }
+
+  run("each frame comes while the clock is set, forwards and back") { (bench, r) =>
+    mixed(bench, r, 0.3, 3 * Patience)
+    bench.step = () => if (r.nextInt(50) == 0) r.nextInt(1 << 30) - (1 << 29) else 4
+    bench.cycles(20000)
+    val longest = (bench.gaps.max, bench.came.size)
+    assert(longest._1 <= 3 * Patience && longest._2 > 1000, longest)
+    bench.rest()
   }
 }

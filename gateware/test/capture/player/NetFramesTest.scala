@@ -65,18 +65,19 @@ class NetFramesTest extends AnyFunSuite {
   }
 
   private class Bench(dut: NetFrames, r: Random, largest: Int) {
-    var now          = BigInt(1) << 40
-    var on           = false
-    var wanted       = false
-    var run          = 0
-    var held         = 0.0
-    val got          = mutable.ArrayBuffer[(Int, Had)]() // each copy with the run in which it came
-    val data         = mutable.ArrayBuffer[Byte]()
-    var began        = 0
-    val source       = Seq(dut.io.received, dut.io.sent).map(new Source(_, r, largest, this))
-    private val next = Array(0, 0)
+    var now      = BigInt(1) << 40
+    var on       = false
+    var wanted   = false
+    var run      = 0
+    var held     = 0.0
+    var lossless = false // No frame is lost, so it is known which one is next.
+    val got           = mutable.ArrayBuffer[(Int, Had)]() // each copy with the run in which it came
+    val data          = Seq.fill(2)(mutable.ArrayBuffer[Byte]())
+    private val began = Array(0, 0)
+    val source        = Seq(dut.io.received, dut.io.sent).map(new Source(_, r, largest, this))
+    private val next  = Array(0, 0)
 
-    dut.io.frames.ready #= false
+    dut.io.frames.foreach(_.ready #= false)
     dut.io.on #= false
     dut.io.now #= now
     source.foreach(_.begins = false)
@@ -89,14 +90,14 @@ class NetFramesTest extends AnyFunSuite {
 
     def cycles(count: Int): Unit = for (_ <- 0 until count) {
       dut.clockDomain.waitSampling()
-      take()
+      for (way <- 0 until 2) take(way)
       now += 4
       dut.io.now #= now
       if (wanted && !on) run += 1
       on = wanted
       dut.io.on #= on
       source.foreach(_.cycle())
-      dut.io.frames.ready #= r.nextDouble() >= held
+      dut.io.frames.foreach(_.ready #= r.nextDouble() >= held)
     }
 
     /** Let all frames end, and all copies leave. */
@@ -104,21 +105,28 @@ class NetFramesTest extends AnyFunSuite {
       source.foreach(_.begins = false)
       held = 0
       cycles(3000)
-      assert(source.forall(_.idle) && !dut.io.busy.toBoolean && data.isEmpty)
+      assert(source.forall(_.idle) && !dut.io.busy.toBoolean && data.forall(_.isEmpty))
     }
 
     /** Compares a beat with the frames of its direction. A copy is the next frame, or one behind it
       * if those between were lost.
       */
-    private def take(): Unit = {
-      val frames = dut.io.frames
+    private def take(way: Int): Unit = {
+      val frames = dut.io.frames(way)
+      val begun  = dut.io.begun(way)
+      // `begun` shows a frame two cycles after its first beat, when `now` was 8 ns less.
+      val shown = source(way).had.lift(next(way)).map(_.time).filter(_ <= now - 8)
+      if (lossless) assert(begun.valid.toBoolean == shown.nonEmpty)
+      if (lossless && shown.nonEmpty) assert(begun.payload.toBigInt == shown.get)
+      if (frames.valid.toBoolean) assert(begun.valid.toBoolean)
       if (!frames.valid.toBoolean || !frames.ready.toBoolean) return
-      if (data.isEmpty) began = run
-      data ++= TestFrame.bytes(frames.data.toBigInt)
+      assert(begun.payload.toBigInt == frames.head.time.toBigInt)
+      if (data(way).isEmpty) began(way) = run
+      data(way) ++= TestFrame.bytes(frames.data.toBigInt)
       val kept = frames.head.kept.toInt
-      assert(frames.last.toBoolean == data.size >= kept)
+      assert(frames.last.toBoolean == data(way).size >= kept)
       if (!frames.last.toBoolean) return
-      val way = frames.head.flags.toLong match { case 1L => 0; case 2L => 1 }
+      assert(frames.head.flags.toLong == 1 + way)
       assert(frames.head.port.toInt == Numbers.CaptureNetPort)
       while (source(way).had(next(way)).time < frames.head.time.toBigInt) next(way) += 1
       val want = source(way).had(next(way))
@@ -126,10 +134,10 @@ class NetFramesTest extends AnyFunSuite {
       assert(kept == want.frame.data.size && frames.bytes.toInt == kept % 32)
       assert(frames.head.original.toInt == want.frame.original)
       assert(frames.error.toBoolean == want.frame.error)
-      assert(data.take(kept) == want.frame.data)
+      assert(data(way).take(kept) == want.frame.data)
       next(way) += 1
-      got += ((began, want))
-      data.clear()
+      got += ((began(way), want))
+      data(way).clear()
     }
 
     def sources: Int = source.map(_.had.size).sum
@@ -144,6 +152,7 @@ class NetFramesTest extends AnyFunSuite {
         bench.cycles(3)
         bench.source.foreach { each => each.begins = true; each.pauses = 0.97 }
         bench.held = held
+        bench.lossless = true
         bench.cycles(30000)
         bench.rest()
         assert(bench.lost == 0 && bench.sources > 500)
@@ -198,7 +207,7 @@ class NetFramesTest extends AnyFunSuite {
       dut.clockDomain.waitSampling()
       dut.io.sent.valid #= false
       dut.clockDomain.waitSampling(20)
-      assert(bench.lost == before && dut.io.frames.valid.toBoolean)
+      assert(bench.lost == before && dut.io.frames(1).valid.toBoolean)
     }
   }
 

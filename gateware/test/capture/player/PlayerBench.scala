@@ -26,6 +26,8 @@ class PlayerBench(dut: Player, val random: Random) {
   private val bytes   = mutable.ArrayBuffer[Byte]()
   private var begunAt = 0L
   private var offered = false
+  private var waits   = false // A frame's first beat was offered and not taken.
+  private var leftAt  = 0L
   var cycles, quiet   = 0
 
   def reset(): Unit = {
@@ -103,6 +105,7 @@ class PlayerBench(dut: Player, val random: Random) {
       quiet = 0
     }
     val port = dut.io.frames
+    checkBegun()
     if (port.valid.toBoolean && port.ready.toBoolean) take()
     if (dut.io.busy.toBoolean) quiet = 0
     now += 4
@@ -116,6 +119,18 @@ class PlayerBench(dut: Player, val random: Random) {
     }
     stream.valid #= offered
     port.ready #= random.nextDouble() >= framePauses
+  }
+
+  /** `begun` has the time of the cycle before the one in which a frame was first offered, whatever
+    * time the frame has.
+    */
+  private def checkBegun(): Unit = {
+    val port  = dut.io.frames
+    val first = port.valid.toBoolean && bytes.isEmpty
+    assert(dut.io.begun.valid.toBoolean == port.valid.toBoolean)
+    if (first && !waits) leftAt = now - 4
+    if (first) assert(dut.io.begun.payload.toBigInt == leftAt)
+    waits = first && !port.ready.toBoolean
   }
 
   private def take(): Unit = {

@@ -61,6 +61,10 @@ class SlotFramesTest extends AnyFunSuite {
             if (last) ended += 1
             offered = false
           }
+          // `begun` shows a packet a cycle after its first beat, until its frame has left.
+          val shown = all.lift(came).map(_.time).filter(time => time != 0 && time < now)
+          assert(dut.io.begun.valid.toBoolean == shown.nonEmpty)
+          if (shown.nonEmpty) assert(dut.io.begun.payload.toBigInt == shown.get)
           if (frames.valid.toBoolean) assert(came < ended, "a frame whose end has not come")
           if (frames.valid.toBoolean && frames.ready.toBoolean) {
             val want = all(came)
