@@ -57,9 +57,9 @@ class Capture(LiteXModule):
 
     `time` is device time in cycles of `cycle_ns`, which must be a power of two. Frames have the
     times of `clock` in ns, which are those since the card's reset until software sets the clock.
-    `frames` is the user slot's stream of packets, if it has
-    one: each packet becomes a frame of the last port. `queues` has the registers of several queues,
-    and `net` those of the net device's frames.
+    `frames` is the user slot's stream of packets, if it has one: each packet becomes a frame of the
+    last port. `queues` has the registers of several queues, and `net` those of the net device's
+    frames.
     """
     def __init__(self, platform, port, time, player, cycle_ns=numbers.TICK_NS, frames=None,
         queues=None, net=None):

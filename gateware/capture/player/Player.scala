@@ -35,10 +35,10 @@ case class Player() extends Component {
     val clock    = in UInt (64 bits) // The time that frames get, in ns.
     val stream   = slave(Stream(Player.StreamBeat()))
     val frames   = master(Frames())
-    val begun    = master(Flow(UInt(64 bits))) // See FrameSources.
-    val results  = out(Player.Results())
-    val idle     = out Bool ()                 // No frame is leaving.
-    val busy     = out Bool ()
+    val begun   = master(Flow(UInt(64 bits))) // See FrameSources.
+    val results = out(Player.Results())
+    val idle    = out Bool ()                 // No frame is leaving.
+    val busy    = out Bool ()
   }
   noIoPrefix()
 
@@ -113,7 +113,7 @@ case class Player() extends Component {
     io.frames << beat.m2sPipe()
     // The time at which a frame leaves, also if the frame keeps its recorded one.
     io.begun.valid   := io.frames.valid
-    io.begun.payload := RegNextWhen(io.now, beat.fire && first)
+    io.begun.payload := RegNextWhen(io.clock, beat.fire && first)
   }
   import leaving.{beat, due}
 

@@ -110,7 +110,7 @@ class PlayerBench(dut: Player, val random: Random) {
     if (dut.io.busy.toBoolean) quiet = 0
     now += 4
     dut.io.now #= now
-    dut.io.clock #= now
+    dut.io.clock #= now + PlayerBench.ClockLead
     if (!offered && beats.nonEmpty && random.nextDouble() >= streamPauses) {
       val (data, failed) = beats.dequeue()
       stream.data #= data
@@ -121,14 +121,14 @@ class PlayerBench(dut: Player, val random: Random) {
     port.ready #= random.nextDouble() >= framePauses
   }
 
-  /** `begun` has the time of the cycle before the one in which a frame was first offered, whatever
+  /** `begun` has the clock's time of the cycle before the one in which a frame was first offered, whatever
     * time the frame has.
     */
   private def checkBegun(): Unit = {
     val port  = dut.io.frames
     val first = port.valid.toBoolean && bytes.isEmpty
     assert(dut.io.begun.valid.toBoolean == port.valid.toBoolean)
-    if (first && !waits) leftAt = now - 4
+    if (first && !waits) leftAt = now - 4 + PlayerBench.ClockLead
     if (first) assert(dut.io.begun.payload.toBigInt == leftAt)
     waits = first && !port.ready.toBoolean
   }
@@ -176,4 +176,10 @@ class PlayerBench(dut: Player, val random: Random) {
     assert(results.inBlock.toBoolean == wanted.inBlock)
     wanted
   }
+}
+
+object PlayerBench {
+
+  /** What the clock of frames' times is ahead of device time, in ns. */
+  val ClockLead = 1700000000000000000L
 }
