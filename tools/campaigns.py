@@ -87,6 +87,7 @@ CAMPAIGNS = {
         45,
         ("test_capture_campaign", "test_capture_line", "test_capture_both", "test_capture_host"),
     ),
+    "mistakes": Campaign(30, ("test_capture_faults",)),
 }
 
 GATEWARE = ("faults", "hosts", "models", "endpoints", "driver", "proofs", "netlist", "stock")
@@ -124,9 +125,9 @@ TABLE = {
     "firmware/test": TESTS,
     "gateware": GATEWARE,
     # Only builds with --capture, --card or --virtio have these blocks.
-    "gateware/capture": ("capture",),
-    "gateware/capture/player": ("captures",),
-    "gateware/capture/queues": NOTHING_LONGER,
+    "gateware/capture": ("capture", "mistakes"),
+    "gateware/capture/player": ("captures", "mistakes"),
+    "gateware/capture/queues": ("mistakes",),
     "gateware/card": ("power",),
     "gateware/port": ("virtio",),
     "gateware/virtio": ("virtio",),
