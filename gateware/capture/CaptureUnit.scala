@@ -32,14 +32,14 @@ case class CaptureUnit(p: CaptureParam, fromSlot: Boolean = false, fromNet: Bool
     val limit     = slave(Flow(UInt(64 bits)))
     val segment   = slave(Flow(RingSegments.Segment(p)))
     val wake      = slave(Flow(UInt(64 bits)))
-    val call      = out Bool () // A pulse: interrupt the host.
+    val call      = out Bool ()       // A pulse: interrupt the host.
     val now       = in UInt (64 bits) // Device time in ns, which nothing sets.
     val clock     = in UInt (64 bits) // The time of frames, seals and status lines, in ns.
     val request   = master(Stream(Fragment(Request())))
     val position  = out UInt (64 bits)
     val idle      = out Bool ()
     val made      = out UInt (32 bits)
-    val silent    = out Bool () // The generator makes no frame now.
+    val silent    = out Bool ()       // The generator makes no frame now.
     val busy      = out Bool ()
 
     val player = new Bundle {
