@@ -82,7 +82,9 @@ CAMPAIGNS = {
     "netlist": Campaign(11, ("test_synthesis", "test_silicon", "test_ku5p_probe")),
     "programming": Campaign(2, ("test_flash", "test_programming")),
     "power": Campaign(1.5, ("test_power", "test_board_flash", "test_guest_card")),
-    "virtio": Campaign(12, ("test_guest_virtio*", "test_guest_net", "test_virtio*")),
+    "virtio": Campaign(
+        15, ("test_guest_virtio*", "test_guest_net", "test_guest_packed", "test_virtio*")
+    ),
     "capture": Campaign(
         45,
         ("test_capture_campaign", "test_capture_line", "test_capture_both", "test_capture_host"),
