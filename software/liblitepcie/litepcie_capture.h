@@ -11,12 +11,12 @@
  *
  * The ring is divided into parts of equal size, the MBUFs. No block crosses their ends, and the
  * last block of each complete MBUF is its seal, which has the number of the MBUF and the counts so
- * far. A frame is a record: an Enhanced Packet Block with the time in ns by the card's clock. That is
- * the time since 1970 after a start that has set the clock from that of the host, and the time since
- * the card's reset until then.
- * Frames for which the ring has no room are lost as a whole, unless the setting lossless or newest
- * is true. The card counts each lost frame once, by its cause. The next record of the same port in
- * the same ring has the number of that port's frames that were lost before it.
+ * far. A frame is a record: an Enhanced Packet Block with the time in ns by the card's clock. That
+ * is the time since 1970 after a start that has set the clock from that of the host, and the time
+ * since the card's reset until then. Frames for which the ring has no room are lost as a whole,
+ * unless the setting lossless or newest is true. The card counts each lost frame once, by its
+ * cause. The next record of the same port in the same ring has the number of that port's frames
+ * that were lost before it.
  *
  * A card may have several queues, each with its own ring, status line (counts that the card writes
  * to host memory) and counts by port. A struct litepcie_capture is one queue, which one thread
@@ -310,7 +310,8 @@ struct litepcie_generator {
  * card may still write to the ring of an earlier one, -ENOMEM: there are no free pages of the size
  * page_bytes (behind the kernel driver litepcie_capture_start() returns this error), -EOPNOTSUPP:
  * the kernel driver is too old, or `net` is true and the card cannot capture the frames of a net
- * device, or the card's clock cannot be set, -ETIMEDOUT: the capture of an earlier program does not come to rest. Threads: alone.
+ * device, or the card's clock cannot be set, -ETIMEDOUT: the capture of an earlier program does not
+ * come to rest. Threads: alone.
  */
 int litepcie_capture_open(struct litepcie *dev, const struct litepcie_capture_config *config,
 			  struct litepcie_capture **capture);

@@ -30,12 +30,13 @@
  * read() of a file that has called RING fails with -EINVAL.  In other files
  * read() uses a ring of the driver's, and returns 4 KiB with the header of a
  * pcapng file, and then the blocks.  The first read() starts the queue as a
- * START without flags does, and queue 0's may set the clock (HOST_CLOCK).  A read() waits for blocks, and gives their room
- * back to the card.  With O_NONBLOCK it fails with -EAGAIN instead of waiting.
- * After a STOP read() returns what is left, and then 0.  When the card has been
- * reset, read() returns the blocks from before, and then fails with -EIO
- * (-ENODEV, if the card has gone).  poll() then says POLLERR, and also POLLIN
- * until read() has returned these blocks.
+ * START without flags does, and queue 0's may set the clock (HOST_CLOCK).  A
+ * read() waits for blocks, and gives their room back to the card.  With
+ * O_NONBLOCK it fails with -EAGAIN instead of waiting.  After a STOP read()
+ * returns what is left, and then 0.  When the card has been reset, read()
+ * returns the blocks from before, and then fails with -EIO (-ENODEV, if the
+ * card has gone).  poll() then says POLLERR, and also POLLIN until read() has
+ * returned these blocks.
  *
  * Structures are padded by hand.  The caller sets reserved fields to 0, or the
  * call fails with -EINVAL.  Arguments of calls have the byte order of the host.

@@ -9,11 +9,11 @@
  * line, and hands out spans (parts of the ring) to the program. capture_records.c makes a table of
  * a span's frames. capture_counts.c reads the counts of frames, and controls the generator and the
  * sorting of frames to queues. capture_rule.c makes rules. capture_file.c writes the header of a
- * file. capture_clock.c sets the card's clock. capture_pages.c chooses pages and their NUMA node. capture_wait.c has the times of waits.
- * capture_access.c and kernel/capture.c reach the card. capture_access.c uses capture_run.c, which
- * starts and stops the capture block, capture_state.c, which tells the state of the block, and
- * capture_registers.c, which accesses its registers. player.c controls the player.
- * gateware/capture/README.md describes what the card writes.
+ * file. capture_clock.c sets the card's clock. capture_pages.c chooses pages and their NUMA node.
+ * capture_wait.c has the times of waits. capture_access.c and kernel/capture.c reach the card.
+ * capture_access.c uses capture_run.c, which starts and stops the capture block, capture_state.c,
+ * which tells the state of the block, and capture_registers.c, which accesses its registers.
+ * player.c controls the player. gateware/capture/README.md describes what the card writes.
  */
 #ifndef LITEPCIE_CAPTURE_INTERNAL_H
 #define LITEPCIE_CAPTURE_INTERNAL_H

@@ -121,8 +121,8 @@ class PlayerBench(dut: Player, val random: Random) {
     port.ready #= random.nextDouble() >= framePauses
   }
 
-  /** `begun` has the clock's time of the cycle before the one in which a frame was first offered, whatever
-    * time the frame has.
+  /** `begun` has the clock's time of the cycle before the one in which a frame was first
+    * offered, whatever time the frame has.
     */
   private def checkBegun(): Unit = {
     val port  = dut.io.frames

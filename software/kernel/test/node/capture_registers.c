@@ -50,7 +50,9 @@ void test_each_register_is_that_of_its_queue(void)
 		node_close(files[n]);
 }
 
-/* Start and stop queue 0 with @flags. Returns how far the card's clock is then ahead of the host's. */
+/*
+ * Start and stop queue 0 with @flags. Returns how far the card's clock is then ahead of the host's.
+ */
 static u64 ahead_after(struct file *first, u32 flags)
 {
 	made.clock_ahead = 0x123456789abcdef0;

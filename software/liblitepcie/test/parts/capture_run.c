@@ -743,8 +743,9 @@ static uint64_t ahead_after(unsigned int queue, uint32_t clock)
 }
 
 /*
- * The start of queue 0 sets the card's clock to the host's time if the setting asks for that, and by
- * default if the card is not a simulated one. Of several comparisons the most accurate one counts.
+ * The start of queue 0 sets the card's clock to the host's time if the setting asks for that, and
+ * by default if the card is not a simulated one. Of several comparisons the most accurate one
+ * counts.
  */
 static void the_clock_is_set_as_the_settings_say(void)
 {

@@ -35,7 +35,10 @@
 #define OUTPUT_BUSY	32u
 #define OUTPUT_DEPTH	(2 * OUTPUT_BATCH)
 
-/* When a new file begins in the folder. The file before it has at least one MBUF (part of the ring). */
+/*
+ * When a new file begins in the folder. The file before it has at least one MBUF (part of the
+ * ring).
+ */
 struct output_limits {
 	uint64_t	bytes;		/* largest size of a file; 0: no limit */
 	/* time of the host's clock after which no further MBUF goes into a file; 0: no limit */

@@ -214,8 +214,8 @@ bool record_has_ended(struct util *util, struct recording *recording)
 
 /*
  * Record until one of the recording's limits is reached, the generator or the player has ended
- * (record_has_ended()), the capture has ended (recording->over), or a signal comes. Returns false after a
- * failure.
+ * (record_has_ended()), the capture has ended (recording->over), or a signal comes. Returns false
+ * after a failure.
  */
 static bool follow(struct util *util, struct recording *recording, struct litepcie_span *last)
 {
