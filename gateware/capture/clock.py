@@ -4,8 +4,7 @@
 
 """The capture block's clock: the time that frames have, in ns, which software may set.
 
-Software that never writes to the clock gets device time in ns: 0 at reset, and a cycle's length
-more in each cycle. So recordings of two equal simulations are equal."""
+Until it is set it has device time, so recordings of two equal simulations are equal."""
 
 from litex.gen import *
 from litex.soc.interconnect.csr import *
@@ -20,13 +19,11 @@ RATE_BITS     = 32
 class CaptureClock(LiteXModule):
     """Counts time in ns with 32 bits of fraction. A cycle adds `cycle_ns` and the rate.
 
-    `rate` is signed, in 2^-32 ns a cycle, so it speeds up or slows down the clock by less than
-    half a ns a cycle. In a cycle with `add` the clock also takes over `offset`, a signed number of
-    ns, once. An offset has its effect in `time` three cycles later, and a new rate four.
+    In a cycle with `add` the clock also takes over `offset` once. An offset has its effect in
+    `time` three cycles later, and a new rate four.
 
-    The sum is made in two halves, and the upper half is a cycle later than the lower one. The
-    lower half waits for it, so `time` is always the exact sum of one moment. Without a negative
-    offset it never goes back.
+    The sum is made in two halves, and the upper half is a cycle later. The lower half waits for
+    it, so `time` is the exact sum of one moment. Without a negative offset it never goes back.
     """
     def __init__(self, cycle_ns, with_csr=True):
         self.time   = Signal(COUNTER_WIDTH)     # o, in ns

@@ -15,10 +15,10 @@ import struct
 
 import pytest
 
+from gateware import numbers
 from software.test.pcapng_blocks import interface, packet, section
 
 PAGE, MBUF, MBUFS = 4096, 1 << 20, 300
-FILLER, SEAL, MAGIC = 0x80004C46, 0x80004C42, 0x4C420001
 FILLER_MOST = 64 << 10
 PACKETS, GAP_NS = 5, 200_000_000  # packets of an MBUF, one every 0.2 s: an MBUF takes a second
 LAST_S = MBUFS * PACKETS * GAP_NS / 1e9
@@ -30,7 +30,7 @@ def filler(file, at, end):
     while at < end:
         size = min(FILLER_MOST, end - at)
         file.seek(at)
-        file.write(struct.pack("<II", FILLER, size))
+        file.write(struct.pack("<II", numbers.PCAPNG_FILLER, size))
         file.seek(at + size - 4)
         file.write(struct.pack("<I", size))
         at += size
@@ -54,7 +54,17 @@ def write(path, times, gap=GAP_NS):
             filler(file, at + len(text), at + MBUF - 64)
             file.seek(at + MBUF - 64)
             records = (n + 1) * PACKETS
-            seal = struct.pack("<3I2H3Q", SEAL, 64, MAGIC, 0, 0, n, records * gap, records)
+            seal = struct.pack(
+                "<3I2H3Q",
+                numbers.PCAPNG_SEAL,
+                64,
+                numbers.CAPTURE_SEAL_MAGIC,
+                0,
+                0,
+                n,
+                records * gap,
+                records,
+            )
             file.write(seal + bytes(60 - len(seal)) + struct.pack("<I", 64))
     return path
 

@@ -110,6 +110,9 @@ HELD: Table = {
             "test_a_recording_is_whole_whatever_the_disk_does": (
                 "tools/lanebox_capture/record/files"
             ),
+            "test_queues_have_registers_of_their_own_and_one_run": (
+                "liblitepcie/capture/capture_clock"
+            ),
             "test_rings_hand_out_only_what_is_theirs": "liblitepcie/dma/open",
             "test_records_and_status_lines_are_believed_as_far_as_they_can_be": (
                 "liblitepcie/dma/engine/asks liblitepcie/dma/engine/notices"
@@ -166,7 +169,9 @@ HELD: Table = {
     "sim/test/util/test_capture_record.py": (
         "It is used by `record`, or needs frames that a card has recorded.",
         {
-            "test_a_recording_has_every_frame_at_its_time": "tools/lanebox_capture/disk/uring",
+            "test_a_recording_has_every_frame_at_its_time": (
+                "tools/lanebox_capture/disk/uring tools/lanebox_capture/record/ended"
+            ),
             "test_info_has_the_accounts_of_each_port": "tools/lanebox_capture/cmd_info",
             "test_the_recorder_stays_on_its_processor_and_awake": "tools/lanebox_capture/processor",
             "test_the_capture_calls_do_what_they_say": (

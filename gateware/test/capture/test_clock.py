@@ -7,12 +7,12 @@
 import random
 
 from gateware.capture.clock import CaptureClock
+from gateware.numbers import TICK_NS
 from tools.testing.compiled_sim import run_simulation
 from tools.testing.csr_model import CsrBench
 from tools.testing.seeds import each_seed
 from tools.testing.stream_model import simulate, wait
 
-CYCLE_NS = 4
 ONE = 1 << 32  # A ns, in units of the clock's fraction.
 WRAP = 1 << 64
 # Cycles after which an offset and a rate have their effect.
@@ -21,7 +21,7 @@ MOST_RATE = (1 << 31) - 1
 
 
 def clock():
-    return CaptureClock(CYCLE_NS, with_csr=False)
+    return CaptureClock(TICK_NS, with_csr=False)
 
 
 def signed(value):
@@ -35,7 +35,7 @@ def test_it_is_device_time_until_it_is_set():
 
     def check():
         for cycle in range(1000):
-            assert (yield dut.time) == cycle * CYCLE_NS
+            assert (yield dut.time) == cycle * TICK_NS
             yield
 
     simulate(dut, [check()])
@@ -83,7 +83,7 @@ def test_it_is_the_exact_sum_of_steps_and_offsets(seed):
     exact, before = 0, 0
     rates, offsets = [0] * RATE_LATENCY + rates, [0] * OFFSET_LATENCY + offsets
     for time, rate, offset in zip(times, rates, offsets):
-        exact += CYCLE_NS * ONE + rate + offset * ONE
+        exact += TICK_NS * ONE + rate + offset * ONE
         assert time == exact // ONE % WRAP
         if signed(offset) >= 0:
             assert (time - before) % WRAP >= offset
@@ -101,7 +101,7 @@ def test_a_rate_is_exact_over_100000_cycles():
         yield from wait(cycles)
         gained = (yield dut.time) - first
         # Both times are cut to whole ns, so their distance may be 1 ns above the exact one.
-        exact = cycles * (CYCLE_NS * ONE + rate)
+        exact = cycles * (TICK_NS * ONE + rate)
         assert gained - exact // ONE in (0, 1)
 
     run_simulation(dut, [check()])
@@ -114,7 +114,7 @@ def test_the_registers_add_once_and_read_one_instant(seed):
     The upper half alone adds nothing.
     """
     rng = random.Random(seed)
-    bench = CsrBench(CaptureClock(CYCLE_NS))
+    bench = CsrBench(CaptureClock(TICK_NS))
     dut = bench.dut
     offset, rate = rng.randrange(WRAP // 2), rng.randrange(-MOST_RATE, MOST_RATE)
     upper, lower = bench.addresses["offset"]
@@ -146,13 +146,13 @@ def test_the_registers_add_once_and_read_one_instant(seed):
             before, time, behind = yield from get()
             assert before <= time <= behind
             assert offset < time < offset + 2000
-            assert (time - offset) % CYCLE_NS == 0
+            assert (time - offset) % TICK_NS == 0
             yield from wait(rng.randrange(30))
         yield from bench.write("rate", rate % (1 << 32))
         yield from wait(10)
         start = yield dut.time
         yield from wait(1000)
         gained = (yield dut.time) - start
-        assert gained - 1000 * (CYCLE_NS * ONE + rate) // ONE in (0, 1)
+        assert gained - 1000 * (TICK_NS * ONE + rate) // ONE in (0, 1)
 
     simulate(bench, [check()])

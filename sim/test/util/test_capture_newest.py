@@ -1,10 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests of `lanebox-capture record --newest`, the flight recorder, on the simulated card.
+"""Tests of two options of `lanebox-capture record` on the simulated card.
 
-The card's generator makes more frames than the ring holds. The file must have the newest of them,
-each compared with a model of the generator, and no frame may count as lost.
+--newest, the flight recorder: the card's generator makes more frames than the ring holds. The file
+must have the newest of them, each compared with a model of the generator, and no frame may count as
+lost. --clock: whose time the packets of a file have, as tshark reads it.
 """
 
 import json
@@ -13,13 +14,23 @@ import time
 
 import pytest
 
+from gateware import numbers
 from gateware.test.capture.test_capture_file import run
 from sim import artefacts
 from sim.board.process import BoardProcess
 from sim.endpoints import DEFAULT
 from sim.rows.measure import Conditions
 from sim.test.card.test_board_capture import PORT_MASK, Generated
-from sim.test.util.capture_tool import LOST, PAGE, SECONDS, Tool, compare, generate, packets
+from sim.test.util.capture_tool import (
+    LOST,
+    PAGE,
+    SECONDS,
+    Tool,
+    compare,
+    generate,
+    packets,
+    running_tool,
+)
 from software.test.software_build import build_unchecked
 
 RING, MBUF = 4 << 20, 64 << 10
@@ -148,4 +159,47 @@ def test_what_does_not_go_with_newest_is_refused(tool, tmp_path, options, senten
     left."""
     file = tmp_path / "a.pcapng"
     assert sentence in tool.run("record", "--newest", *options, file, status=2)
+    assert not file.exists()
+
+
+# --clock
+
+NS = 10**9
+
+
+@pytest.fixture
+def clocked():
+    with running_tool() as tool:
+        yield tool
+
+
+def record(tool: Tool, frames, folder, name, *options):
+    """Record the frames. Return the packets' times in ns, after a comparison with the frames."""
+    report = tool.record(frames, *options, folder / name)
+    found = packets(folder / name, folder)
+    assert compare(report, frames, found) == list(range(frames.count))
+    starts = [start * numbers.TICK_NS for start in frames.starts()]
+    times = [ns for ns, *_ in found]
+    assert [ns - times[0] for ns in times] == starts
+    return times
+
+
+def test_packets_have_the_host_s_time_if_it_is_asked_for(clocked, tmp_path):
+    """On a simulated card packets have the time since the card's reset, and with --clock host that
+    of the host. The next program resets the card, and its clock. The packets' distances stay the
+    same."""
+    frames = Generated(100, 3000, count=300)
+    assert record(clocked, frames, tmp_path, "a.pcapng")[-1] < NS
+    begin = time.time_ns()
+    first, *_, last = record(clocked, frames, tmp_path, "b.pcapng", "--clock", "host")
+    end = time.time_ns()
+    assert begin <= first < last <= end
+    assert record(clocked, frames, tmp_path, "c.pcapng", "--clock", "card")[-1] < NS
+
+
+def test_another_clock_is_refused(clocked, tmp_path):
+    """A word that is no clock gets a sentence, and no file is made."""
+    file = tmp_path / "a.pcapng"
+    why = clocked.run("record", "--clock", "tai", file, status=2)
+    assert "--clock tai: it must be auto, card or host" in why
     assert not file.exists()

@@ -182,6 +182,7 @@ static int card_nap(const struct timespec *nap, struct timespec *left)
 #include "../lanebox_capture/processor.c"
 #include "../lanebox_capture/record/deal.c"
 #include "../lanebox_capture/record/files.c"
+#include "../lanebox_capture/record/ended.c"
 #include "../lanebox_capture/record/newest.c"
 #include "../lanebox_capture/record/record.c"
 #undef nanosleep

@@ -6,7 +6,7 @@
 
 /*
  * A stand-in for a disk, whose writes fail when a test wants it, and one for io_uring that writes
- * to this disk. The file includes output.c, deal.c, files.c, newest.c and record.c of
+ * to this disk. The file includes output.c, deal.c, files.c, ended.c, newest.c and record.c of
  * lanebox-capture, whose writes go to the disk, and processor.c.
  */
 #ifndef CAPTURE_DISK_H
@@ -64,6 +64,7 @@ static ssize_t disk_pwrite(int fd, const void *data, size_t bytes, off_t offset)
 #include "../lanebox_capture/disk/output.c"
 #include "../lanebox_capture/record/deal.c"
 #include "../lanebox_capture/record/files.c"
+#include "../lanebox_capture/record/ended.c"
 #include "../lanebox_capture/record/newest.c"
 #include "../lanebox_capture/record/record.c"
 #undef write

@@ -42,6 +42,7 @@ static int make_thread(pthread_t *thread, void *(*work)(void *of), void *of)
 }
 
 #define pthread_create(_thread, _attributes, _work, _of)	make_thread(_thread, _work, _of)
+#include "../lanebox_capture/record/ended.c"
 #include "../lanebox_capture/record/newest.c"
 #include "../lanebox_capture/record/record.c"
 #undef pthread_create

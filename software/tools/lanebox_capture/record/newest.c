@@ -15,6 +15,8 @@
 #include <errno.h>
 #include <time.h>
 
+#include "ended.h"
+
 /* time in ns between two looks at the card's counts, to which the limits of a recording apply */
 #define LOOK_NS	100000000
 

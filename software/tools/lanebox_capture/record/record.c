@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ended.h"
 #include "files.h"
 #include "newest.h"
 #include "processor.h"
@@ -197,20 +198,6 @@ static int take(struct util *util, struct recording *recording, struct litepcie_
 }
 
 /* The end of a recording ---------------------------------------------------------------------- */
-
-bool record_has_ended(struct util *util, struct recording *recording)
-{
-	int rc;
-
-	if (recording->play)
-		return recording->play->ended;
-	if (!recording->generates || !recording->generator.count)
-		return false;
-	rc = litepcie_capture_generated(recording->capture, &recording->made);
-	util_check(util, rc, "asking the generator");
-	recording->made_known = rc == 1 && recording->made >= recording->generator.count;
-	return rc < 0 || recording->made_known;
-}
 
 /*
  * Record until one of the recording's limits is reached, the generator or the player has ended

@@ -137,14 +137,6 @@ struct recording {
 bool record(struct util *util, struct recording *recordings, unsigned int count);
 
 /*
- * If the recording has a player, returns true if the player's thread has ended. Otherwise, if the
- * generator is to make a certain number of frames, stores how many it has made in recording->made,
- * and returns true if it has made all. Also returns true if the generator cannot be asked, which is
- * noted as a failure. Returns false in all other cases.
- */
-bool record_has_ended(struct util *util, struct recording *recording);
-
-/*
  * Parse @text, SIZE[,PERIOD[,COUNT]], the settings of the card's generator of frames. Each is a
  * number of 32 bits. The member of @generator for a number that is not given stays as it is.
  * Returns false if @text has another form, or more than 63 characters.
