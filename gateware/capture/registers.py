@@ -267,6 +267,7 @@ class Capture(LiteXModule):
             source.we.eq(1),
             source.adr.eq(request.address),
             source.len.eq(request.dwords),
+            source.whole.eq(request.dwords[10]),
             source.dat.eq(request.data),
             source.with_be.eq(1),
             source.first_be.eq(request.first_be),

@@ -26,8 +26,8 @@ CONTEXT_USER_ID = slice(0, 8)
 
 def port_request_layout():
     """Returns the layout of LitePCIe's request, with byte enables for the first and the last dword
-    added, and with `whole`, which says that a request has 1024 dwords. They count only if
-    `with_be` is set."""
+    added, and with `whole`, which says that a request has 1024 dwords, so that `len` is 0. They
+    count only if `with_be` is set."""
     base = request_layout(numbers.DATA_WIDTH, numbers.ADDRESS_WIDTH)
     return EndpointDescription([*base.payload_layout,
         ("with_be", 1), ("first_be", 4), ("last_be", 4), ("whole", 1)])
