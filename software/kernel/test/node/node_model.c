@@ -217,8 +217,10 @@ int known_start(unsigned int file, u32 flags, u64 first)
 
 	if (!err && (known_queue_of(file)->run || known.file[file].header))
 		err = -EBUSY;
-	if (!err && (first > known_queue_of(file)->ring || flags > 7))
+	if (!err && (first > known_queue_of(file)->ring || flags > LITEPCIE_CAPTURE_HOST_CLOCK))
 		err = -EINVAL;
+	if (!err && flags & LITEPCIE_CAPTURE_NET)
+		err = -EPERM;	/* in random steps nobody has CAP_NET_RAW */
 	if (err)
 		return err;
 	known.file[file].wake = 0;

@@ -26,8 +26,6 @@
 #include "uapi/litepcie_capability.h"
 
 #define LITEPCIE_CARD_H
-#undef LINUX_VERSION_CODE
-#define LINUX_VERSION_CODE	KERNEL_VERSION(6, 1, 0)
 #define CONFIG_AUXILIARY_BUS
 #define CONFIG_PM_SLEEP
 
