@@ -180,6 +180,6 @@ class PlayerBench(dut: Player, val random: Random) {
 
 object PlayerBench {
 
-  /** What the clock of frames' times is ahead of device time, in ns. */
+  /** The clock that frames have their times from is this many ns ahead of device time. */
   val ClockLead = 1700000000000000000L
 }
