@@ -233,9 +233,10 @@ int litepcie_capture_next(struct litepcie_capture *capture, struct litepcie_span
  * of a step: an eighth of the ring (a quarter from LARGE_RING bytes on) or an MBUF (part of the
  * ring), whichever is larger.
  *
- * Behind the kernel driver each new limit is a system call. What was released and not told is less
- * than a step, so the card can always use the rest of the ring. That is 192 MiB or more of a large
- * ring, into which a card on PCIe 3.0 x8 writes for 28 ms or longer.
+ * Behind the kernel driver each new limit is a system call. The part of the ring that was released,
+ * and that the card does not know to be free, is smaller than a step. So the card can always use
+ * the rest of the ring. That is 192 MiB or more of a large ring, into which a card on PCIe 3.0 x8
+ * writes for 28 ms or longer.
  */
 static uint64_t limit_of(const struct litepcie_capture *capture)
 {
