@@ -44,7 +44,8 @@ case class NetTransmit(p: EngineParam) extends Component {
     val asks = io.frame.valid && room
     // No stream operator fits: a frame is offered as one item, and taken when its last row is asked
     // for.
-    io.read        := RegNext(io.place + row)
+    val read = RegNext(io.place + row)
+    io.read        := read
     io.frame.ready := asks && last
     when(asks) { row := last ? U(0, p.rowWidth bits) | (row + 1) }
   }
