@@ -54,6 +54,7 @@ typedef struct { bool held; } spinlock_t;
 #define lower_32_bits(_x)	((u32)(_x))
 #define upper_32_bits(_x)	((u32)((u64)(_x) >> 32))
 #define cpu_to_le32(_x)		(_x)
+#define le16_to_cpu(_x)		(_x)
 #define le32_to_cpu(_x)		(_x)
 #define ERR_PTR(_error)		((void *)(intptr_t)(_error))
 #define PTR_ERR(_pointer)	((long)(intptr_t)(_pointer))
@@ -228,7 +229,7 @@ struct virtqueue {
 	vq_callback_t		*callback;
 	bool			(*notify)(struct virtqueue *vq);
 	struct vring		vring;
-	void			*memory;
+	void			*memory, *priv;
 };
 
 #define __virtqueue_break(_vq)		((void)((_vq)->broken = true))

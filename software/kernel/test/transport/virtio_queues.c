@@ -104,6 +104,9 @@ static void queue_reset(bool msix)
 		need(device->queue[1].address[2] == (uintptr_t)queues[1]->vring.used, "the ring");
 		raise(cause + 1);
 		need(queues[1]->calls == round + 1, "the queue has no interrupt any more");
+		add_buffer(queues[1], 0);
+		need(queues[1]->notify(queues[1]) && device->doorbell == (1u << 16 | 1),
+		     "the doorbell has not the index of the new ring");
 	}
 }
 
