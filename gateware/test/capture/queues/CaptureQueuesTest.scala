@@ -8,7 +8,6 @@ import org.scalatest.funsuite.AnyFunSuite
 import scala.util.Random
 import spinal.core.sim._
 
-import lanebox.capture.vocabulary.CaptureParam
 import lanebox.capture.{CaptureQueues, CaptureSetup, Pcapng}
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
@@ -16,7 +15,7 @@ import lanebox.vocabulary.{LaneboxSim, Seed}
   * rule, and is counted once with its cause.
   */
 class CaptureQueuesTest extends AnyFunSuite {
-  val param         = CaptureParam(cells = 32, segments = 64, queues = 4)
+  val param         = QueuesCampaign.Param
   lazy val compiled = LaneboxSim(CaptureQueues(param))
 
   def run(name: String, setup: CaptureSetup)(body: CaptureQueuesBench => Unit): Unit =
@@ -69,6 +68,15 @@ class CaptureQueuesTest extends AnyFunSuite {
       }
       assert(lost > 50, s"$lost frames lost")
     }
+  }
+
+  test(s"the loss identity holds in 10^4 random steps, seed ${Seed.value}") {
+    val found = QueuesCampaign.campaign(10000, compiled)
+    info(found.map { case (what, number) => s"$number $what" }.mkString(", "))
+    // The campaign proves something only if each fate is frequent in it.
+    val lost  = found("lost for the ring") + found("lost for the staging memory")
+    val fates = Seq(found("delivered"), found("discarded by a rule"), lost)
+    assert(fates.min > 20, s"$fates delivered, discarded, lost")
   }
 
   test("a queue whose host has stopped costs the others nothing") {
