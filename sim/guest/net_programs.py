@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fetches Debian's iperf3 and ethtool for the guest: the usual programs to measure a network, and
-to ask a network interface for its counters.
+"""Fetches Debian's iperf3, ethtool and tcpreplay for the guest: the usual programs to measure a
+network, to ask a network interface for its counters, and to send the frames of a recording.
 
 Promises: the guest gets the programs, their loader, the libraries that the loader asks for and the
 one that the C library loads by name, all from the same release as the kernel. None of them needs
@@ -20,7 +20,7 @@ from sim.guest import SetupError, debian, mirror, packages
 from sim.guest.debian import FOLDERS, LOADER
 from sim.guest.packages import BUILD
 
-PROGRAMS = ("iperf3", "ethtool")
+PROGRAMS = ("iperf3", "ethtool", "tcpreplay")
 # The C library loads this library by name when a thread is cancelled, and ends the program if it is
 # missing.
 # iperf3 does that from version 3.17 on.
@@ -73,12 +73,12 @@ def ensure() -> list[tuple[Path, str]]:
 
     They are fetched if they are not there.
     """
-    directory = BUILD / "net" / mirror.suite()
+    directory = BUILD / "net" / "-".join((mirror.suite(), *PROGRAMS))
     if not packages.manifest(directory):
         sources = mirror.sources()
         packages.unpack(
             directory,
-            "iperf3 and ethtool",
+            ", ".join(PROGRAMS),
             sources,
             lambda archive: archive.plan_closure(sources[0][1], *PROGRAMS),
             keep,

@@ -46,7 +46,7 @@ def devices(path: Path) -> tuple[str, ...]:
 
 def files(kernel: Kernel) -> list[tuple[Path | bytes, str]]:
     """Return pairs (host path or content, guest path) of what the guest needs beside the files of
-    sim/guest/virtio.py: the module for the second card, iperf3, ethtool and COMMANDS.
+    sim/guest/virtio.py: the module for the second card, the programs of net_programs and COMMANDS.
 
     wire_up names the card's net device eth0 and the second card eth1.
     """

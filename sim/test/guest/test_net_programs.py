@@ -1,9 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests of sim/guest/net_programs.py, which packs Debian's iperf3 and ethtool for a guest.
+"""Tests of sim/guest/net_programs.py, which packs Debian's network programs for a guest.
 
-sim/test/port/test_guest_wire.py runs both in a guest.
+sim/test/port/test_guest_wire.py runs them in a guest.
 """
 
 import pytest
@@ -13,7 +13,7 @@ from sim.guest import SetupError, net_programs
 
 @pytest.mark.parametrize("missing", net_programs.PROGRAMS)
 def test_a_tree_without_a_program_is_refused(tmp_path, missing):
-    """A tree of Debian's packages without iperf3, or without ethtool, is refused. The message names
+    """A tree of Debian's packages without one of the programs is refused. The message names
     the missing program."""
     for name in net_programs.PROGRAMS:
         if name != missing:

@@ -2,22 +2,27 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 """Debian's virtio_net drives the card, and a second network card of the same guest is at the other
-end of the wire. Pings, TCP and UDP pass, and all counters agree to the frame.
+end of the wire. Pings, TCP, UDP and the frames of a recording pass, and all counters agree to the
+frame.
 
 All tests run in one guest.
 """
 
 import itertools
 import json
+import random
 import re
+import struct
 
 import pytest
 
+from gateware import numbers
 from sim import artefacts
 from sim.endpoints import DEFAULT
 from sim.guest import kernel, virtio, wire
 from sim.test.board.board_process import WatchedBoard
 from sim.test.driver.live_guest import LiveGuest
+from sim.test.port.wire_ends import SHORTEST
 from sim.test.virtio.virtio_guest import check_quiet
 from tools.testing.seeds import SHIFT
 
@@ -28,6 +33,10 @@ BYTES = 128 * 1024  # bytes of one transfer of iperf3 over the wire
 SMALL = "-l 4K -w 16K"
 BEHIND = 2  # the most sent frames whose buffers a queue's driver has not taken back yet
 STREAMS = 16  # of one transfer by both pairs of queues: the kernel spreads them over the pairs
+MTU = numbers.VIRTIO_MTU
+# The Ethernet header of a broadcast frame of IPv4.
+HEADER = b"\xff" * 6 + bytes([2, 0, 0, 0, 0, 1]) + b"\x08\x00"
+RECORDING, FRAMES = "lib/frames.pcap", 300  # what tcpreplay sends, and how many frames it has
 # Shell functions: `counts FILE` writes what ethtool and the kernel have counted on both sides.
 # `served` starts iperf3's server on the far side, for one client. `known` tells both ends each
 # other's address, so that no ARP is sent between the looks at the counters.
@@ -60,6 +69,19 @@ served() {
 """
 
 
+def recording() -> bytes:
+    """Return a pcap file of FRAMES frames of random sizes. No kernel answers them, since their IP
+    headers are zeros."""
+    draw = random.Random(SHIFT)
+    parts = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 1 << 16, 1)]
+    for n in range(FRAMES):
+        data = draw.choice([SHORTEST - len(HEADER), MTU, draw.randint(SHORTEST, MTU)])
+        frame = HEADER + bytes(data)
+        size = len(frame)
+        parts += [struct.pack("<IIII", 0, n, size, size), frame]
+    return b"".join(parts)
+
+
 @pytest.fixture(scope="module")
 def guest(tmp_path_factory):
     path = tmp_path_factory.mktemp("wire") / "wire"
@@ -68,7 +90,7 @@ def guest(tmp_path_factory):
     options = ["--seed", str(SHIFT + 1), "--wire", f"listen:{path}"]
     chosen = kernel.ensure()
     with LiveGuest(
-        files=[*virtio.files(chosen), *wire.files(chosen)],
+        files=[*virtio.files(chosen), *wire.files(chosen), (recording(), RECORDING)],
         board=lambda: WatchedBoard(built.board, csr, options, None),
         devices=wire.devices(path),
     ) as guest:
@@ -221,6 +243,21 @@ def test_udp_passes(guest, back):
     assert total["packets"] >= BYTES // 1400
     assert 0 <= total["lost_packets"] <= growth.dropped
     growth.check(5, growth.dropped if back else 0)
+
+
+@pytest.mark.parametrize("back", [False, True], ids=["there", "back"])
+def test_a_recording_is_replayed(guest, back):
+    """tcpreplay sends the frames of a recording as fast as the driver takes them, between the
+    namespaces of both network cards. The kernel at the other end gets each of them. On the way to
+    the card the net device may drop frames, and counts them."""
+    start = "far tcpreplay -i eth1" if back else "tcpreplay -i eth0"
+    found, growth = step(guest, f"{start} --topspeed /{RECORDING} >/out/replay 2>&1")
+    assert f"Actual: {FRAMES} packets".encode() in found["replay"], found["replay"]
+    taken, given = (growth.c2h, growth.near) if back else (growth.h2c, growth.far)
+    dropped = growth.dropped if back else 0
+    print(f"{dropped} frames dropped")
+    assert taken["frames"] == FRAMES and given["rx_packets"] == FRAMES - dropped
+    growth.check(0, dropped)
 
 
 def channels(guest, count):
