@@ -1,11 +1,12 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The crate `virtio-drivers` drives the card's console: a second driver, which others have written
-for other devices, and which takes neither ACCESS_PLATFORM nor NOTIFICATION_DATA.
+"""Two crates that others have written. `virtio-drivers` drives the card's console: a second driver,
+for other devices, which takes neither ACCESS_PLATFORM nor NOTIFICATION_DATA. `virtio-queue` is the
+device's side of a queue, with which the driver's side that the SpinalHDL tests use is compared.
 
 The tests are skipped on machines without cargo 1.85, since Debian 12 has none. cargo fetches the
-crate from its registry.
+crates from its registry.
 """
 
 import mmap
@@ -17,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from gateware.test.spinal_suites import environment
 from sim import artefacts
 from sim.clients.virtio import MEMORY
 from sim.endpoints import DEFAULT
@@ -24,12 +26,14 @@ from sim.rows.measure import Conditions
 from sim.rows.peer import Bar
 from tools.testing.repository import ROOT
 from tools.testing.seeds import SHIFT
+from tools.verilog import spinal_build
 
 CRATE = Path(__file__).resolve().parent / "virtio_crate"
 TARGET = ROOT / "build" / "virtio_crate"
 RUST = (1, 85)
 PAGES = 256  # pages of memory that the card and the Rust crate share
 BUILD_SECONDS, SECONDS = 900, 300
+CHAINS = 50_000  # that DriverQueue.scala passes to the crate
 # The pattern of sizes in main.rs, which begins anew after this many messages.
 ROUND, ROUND_BYTES = 8, 1 + 3 + 64 + 255 + 1024 + 1500 + 4095 + 4096
 
@@ -50,12 +54,12 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def program():
-    """Return the path of the Rust program that drives the virtio console with the crate."""
+def programs():
+    """Return the folder of the two Rust programs, virtio_crate and ring_reference."""
     command = ["cargo", "build", "--locked", "--quiet", "--target-dir", TARGET]
     done = subprocess.run(command, cwd=CRATE, capture_output=True, text=True, timeout=BUILD_SECONDS)
     assert done.returncode == 0, done.stderr[-3000:]
-    return TARGET / "debug" / "virtio_crate"
+    return TARGET / "debug"
 
 
 def serve(bar, page, process):
@@ -79,7 +83,7 @@ def serve(bar, page, process):
 
 
 @pytest.mark.parametrize("options", [(), ("--stall", "30")], ids=["plain", "stalls"])
-def test_the_crate_gets_back_every_byte_it_sends(program, options):
+def test_the_crate_gets_back_every_byte_it_sends(programs, options):
     """Messages of 1 to 4096 bytes come back through the crate's own queues, and the configuration
     says 80 columns and 25 rows. The card reaches no memory that is not mapped."""
     built = artefacts.build(DEFAULT, virtio=True)
@@ -89,7 +93,7 @@ def test_the_crate_gets_back_every_byte_it_sends(program, options):
         os.ftruncate(descriptor, PAGES * mmap.PAGESIZE)
         bar.client.map(MEMORY, PAGES * mmap.PAGESIZE, descriptor)
         process = subprocess.Popen(
-            [program, *map(str, (descriptor, PAGES, MEMORY, 3 * ROUND))],
+            [programs / "virtio_crate", *map(str, (descriptor, PAGES, MEMORY, 3 * ROUND))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -102,3 +106,21 @@ def test_the_crate_gets_back_every_byte_it_sends(program, options):
         stats = bar.board.stats()
     assert said == ["columns 80 rows 25", f"echoed {3 * ROUND_BYTES}"]
     assert stats["unmapped"] == 0 and not any(stats["violations"].values())
+
+
+@pytest.mark.spinal
+def test_the_driver_of_the_spinal_tests_agrees_with_the_crate(programs):
+    """DriverQueue.scala passes random chains to the crate virtio-queue, and takes back what it has
+    used. The crate finds each buffer of each chain, and both agree on every used element,
+    notification and interrupt."""
+    java = ["java", "-Xmx1g", "-cp", spinal_build.compile_tests(), "lanebox.virtio.RingReference"]
+    done = subprocess.run(
+        [*java, programs / "ring_reference", str(CHAINS)],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        env=environment(),
+    )
+    print(done.stdout)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert int(done.stdout.split()[0]) >= CHAINS
