@@ -84,7 +84,8 @@ case class FrameStore(p: EngineParam) extends Component {
     kept   := tail
   }
 
-  val free = RegNext(U(p.rows, p.rowWidth + 1 bits) - (head - kept)) init p.rows
+  // The rows are a power of two, so this is their number less those that are kept.
+  val free = RegNext((kept - head) ^ p.rows) init p.rows
   io.free := free
   val word = RegNext(memory.readSync(io.read))
   io.data := word

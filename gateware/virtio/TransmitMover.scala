@@ -33,7 +33,7 @@ case class TransmitMover(p: EngineParam) extends Component {
     val quiet  = out Bool () // No buffer is under way, and no data of one.
     val moved  = master(Flow(Moved(p.frameWidth)))
     val done   = out Bool ()
-    val failed = out Bool () // The host has not given all data of the chain.
+    val failed = out Bool () // With `done`: the host has not given all data of the chain.
     val pause  = out Bool ()
     val ends   = in Bool ()  // The chain has ended, or was given up.
     val free   = in UInt (p.rowWidth + 1 bits)
@@ -165,9 +165,10 @@ case class TransmitMover(p: EngineParam) extends Component {
       rows(chunk.bytes).andMask(ends)
 
     val last = ends && chunk.last
-    io.pause  := RegNext(last) init False
-    io.done   := RegNext(io.pause) init False
-    io.failed := ask.failed
+    io.pause := RegNext(last) init False
+    io.done  := RegNext(io.pause) init False
+    // No data comes while `pause` is high, so `ask.failed` is the same as a cycle later.
+    io.failed := RegNext(io.pause && ask.failed) init False
   }
 }
 

@@ -91,18 +91,17 @@ case class VirtioEngine(p: EngineParam) extends Component {
     }
     // A host writes to one page at a time, so there is one notification at a time.
     val kicks = registers.map(_.io.kicks(number))
-    runner.io.kick.valid := kicks.map(_.valid).orR
-    runner.io.kick.payload.assignDontCare()
-    for ((kick, n) <- kicks.zipWithIndex) when(kick.valid) {
+    runner.io.kick.assignDontCare()
+    for (kick <- kicks) when(kick.pairs.orR) {
       runner.io.kick.hinted := kick.hinted
       runner.io.kick.index  := kick.index
-      runner.io.kick.pair   := (kick.pair.resize(p.pairWidth) + p.firstPair(n)).resized
     }
-    heads.io.contexts := runner.io.contexts
-    heads.io.features := runner.io.features
-    heads.io.known    := runner.io.known
-    heads.io.take     := runner.io.take
-    heads.io.pair     := runner.io.pair
+    runner.io.kick.pairs := kicks.map(_.pairs).asBits()
+    heads.io.contexts    := runner.io.contexts
+    heads.io.features    := runner.io.features
+    heads.io.known       := runner.io.known
+    heads.io.take        := runner.io.take
+    heads.io.pair        := runner.io.pair
     val packed  = p.packed generate PackedReader(p, transmit)
     val formats = p.packed generate packed.join(runner, heads)
     if (!p.packed) {
@@ -262,9 +261,19 @@ case class VirtioEngine(p: EngineParam) extends Component {
       transmit.heads.io.request
     ) ++ (if (p.packed) Seq(receive, transmit).map(_.packed.io.request) else Seq()) ++
       controls.flatten.map(_.io.request)
-    val arbiter = StreamArbiterFactory().roundRobin.fragmentLock.on(requests)
+    val arbiter =
+      StreamArbiterFactory().roundRobin.fragmentLock.build(Fragment(Request()), requests.size)
+    for ((input, request) <- arbiter.io.inputs.zip(requests)) input << request
     // The endpoint begins with a register.
-    io.request << arbiter
+    io.request << arbiter.io.output
+    io.request.data.allowOverride()
+    // The endpoint ignores the data of reads. Of the writes only the mover's have more than 64
+    // bits. So most bits need no selection.
+    io.request.data := receive.mover.io.request.data
+    for (writer <- transmit.writes +: controls.flatten.map(_.io.request))
+      when(arbiter.io.chosenOH(requests.indexOf(writer))) {
+        io.request.data(0, 64 bits) := writer.data(0, 64 bits)
+      }
   }
 
   val reports =

@@ -31,14 +31,13 @@ case class VirtioRegisters(p: VirtioParam) extends Component {
   val io = new Bundle {
     val registers = slave(RegisterPort(AddressBits))
     val contexts  = out(Vec(QueueContext(p.sizeWidth), p.queues))
-    val running   = out Bool ()              // The driver runs the device.
-    val live      = out Bits (p.queues bits) // Bit n: queue n may be served.
+    val running   = out Bool ()                // The driver runs the device.
+    val live      = out Bits (p.queues bits)   // Bit n: queue n may be served.
     val features  = out(RingFeatures(p.packed))
-    val kicks =
-      Vec(master(Flow(Kick(p.pairWidth))), 2) // For receive queues and for transmit queues.
-    val control = out Bool ()              // The control queue, the last one, is notified.
-    val drain   = out Bits (p.queues bits) // Bit n: queue n is being reset.
-    val drained = in Bits (p.queues bits)
+    val kicks     = out(Vec(Kick(p.pairs), 2)) // For receive queues and for transmit queues.
+    val control   = out Bool ()                // The control queue, the last one, is notified.
+    val drain     = out Bits (p.queues bits)   // Bit n: queue n is being reset.
+    val drained   = in Bits (p.queues bits)
     // A pulse at the end of a reset: all state of the device is cleared.
     val clear     = out Bool ()
     val violation = slave(Flow(Violation()))
@@ -143,8 +142,7 @@ case class VirtioRegisters(p: VirtioParam) extends Component {
     val queue    = data(15 downto 0).asUInt
     io.control := (if (p.control) notified && queue === 2 * p.pairs else False)
     for ((kick, direction) <- io.kicks.zipWithIndex) {
-      kick.valid  := notified && queue < 2 * p.pairs && queue(0) === Bool(direction == 1)
-      kick.pair   := queue(p.pairWidth downto 1)
+      for (n <- 0 until p.pairs) kick.pairs(n) := notified && queue === 2 * n + direction
       kick.hinted := onFeatures.accepted(VirtioParam.NotificationData)
       kick.index  := data(31 downto 16).asUInt
     }

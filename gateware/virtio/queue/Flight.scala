@@ -11,8 +11,8 @@ import spinal.lib._
   * order in which they become used. Each of these chains has one buffer.
   *
   * `element` has the used element of the chain that begins. `done` says that the data of the next
-  * chain in this order has come, or was written. `failed`, valid with `done`, says that a read of
-  * this data has failed. After a failure no chain ends.
+  * chain in this order has come, or was written. `failed` comes with `done` if a read of this data
+  * has failed. After a failure no chain ends.
   *
   * The used index may wait for elements that follow soon: up to `Batch` elements, and `Patience`
   * cycles from one element to the next.
@@ -27,7 +27,7 @@ case class Flight(element: Bits, done: Bool, failed: Bool) extends Area {
 
   val begins = False
   val uses   = False
-  val broken = stopped || (done && failed)
+  val broken = stopped || failed
   val ends   = done && !broken
   // `landed`, `more`, `some` and `full` are comparisons that are a cycle old. At least two cycles
   // lie between the begins of two chains, and between two used elements, and QueueRunner uses the

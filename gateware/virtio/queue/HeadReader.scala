@@ -173,6 +173,9 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     names.tooHigh := word >= context.size
     names.failed  := failed
     val offer = Stream(Fragment(Request()))
+    // `named` has room. A register, since the path through the arbiter is deep. It is up to date
+    // when it is looked at: an entry is asked for two cycles behind another one at the earliest.
+    val room  = RegNext(named.io.availability =/= 0) init False
     val drops = False // The rest of the line is dropped.
     val ends  = False // The line has no more entries.
   }
@@ -215,7 +218,7 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     ask.onEntry ? ((ask.room +^ ask.entryAt(1).asUInt + 1) >> 1).resize(6) | ask.run @@ U"00"
   )
   list.offer << read(
-    list.step === Turn.ask && named.io.push.ready,
+    list.step === Turn.ask && list.room,
     U(HostRequests.Descriptor),
     list.source,
     U(4, 6 bits)
@@ -325,6 +328,7 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
   // No stream operator fits: an offer is made only if `named` has room, so both are taken together.
   named.io.push.valid   := list.offer.fire
   named.io.push.payload := list.names
+  assert(!named.io.push.valid || named.io.push.ready, "a named descriptor has no room")
 
   /** A descriptor that has come from host memory: a guessed one, or the oldest one in `named`. */
   val come = new Area {

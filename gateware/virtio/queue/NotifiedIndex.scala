@@ -23,10 +23,12 @@ case class NotifiedIndex(
     states: QueueStates,
     contexts: Vec[QueueContext],
     features: Vec[RingFeatures],
-    notification: Flow[Kick]
+    notification: Kick
 ) extends Area {
-  val kick                             = notification.m2sPipe
-  def its[T <: Data](parts: Vec[T]): T = if (p.pairs == 1) parts(0) else parts(kick.pair)
+  val kick                             = RegNext(notification)
+  val comes                            = RegNext(notification.pairs.orR) init False
+  val to                               = OHToUInt(kick.pairs)
+  def its[T <: Data](parts: Vec[T]): T = if (p.pairs == 1) parts(0) else parts(to)
   val now                              = its(states.taken)
   val ahead =
     if (!p.packed) kick.index - now
@@ -34,9 +36,9 @@ case class NotifiedIndex(
       its(features).packed ? PackedRing.ahead(kick.index, now, its(contexts).size) |
         (kick.index - now)
   val adds = RegNext(
-    kick.valid && kick.hinted && ahead <= its(contexts).size && ahead > its(states.known) - now
+    comes && kick.hinted && ahead <= its(contexts).size && ahead > its(states.known) - now
   ) init False
-  val pair   = RegNext(kick.pair)
+  val pair   = RegNext(to)
   val index  = RegNext(if (p.packed) now + ahead else kick.index)
   val judged = Bool()
   for (n <- 0 until p.pairs) when(adds && pair === n && !judged) {

@@ -63,7 +63,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     val contexts = in(Vec(QueueContext(p.sizeWidth), p.pairs))
     val live     = in Bits (p.pairs bits)
     val features = in(Vec(RingFeatures(p.packed), p.pairs))
-    val kick     = slave(Flow(Kick(p.pairWidth)))
+    val kick     = in(Kick(p.pairs))
     val drain    = in Bits (p.pairs bits)
     val drained  = out Bits (p.pairs bits)
     // `head` is the next head that HeadReader has read for `pair`, and `read` has the pairs for
@@ -195,9 +195,16 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   io.voids := cut || flight.broken
 
   val answer = Reg(RingReader.Answer())
+  val first  = io.head     // The head of the next chain, which HeadReader has read ahead.
   val goal   = Reg(Task()) // The runner's next read.
+  // The state machine sets `io.take`, and takes no head while an answer is to come. One enable for
+  // both sources saves a multiplexer. The choice does not depend on `io.take`, whose path is deep.
+  when(io.answer.valid || io.take) {
+    answer.data   := io.answer.valid ? io.answer.data | first.descriptor.asBits
+    answer.failed := io.answer.valid ? io.answer.failed | first.failed
+  }
+  assert(!(io.answer.valid && io.take), "a head is taken while an answer comes")
   when(io.answer.valid) {
-    answer := io.answer.payload
     forPacked(when(goal === Task.descriptor) {
       val behind = chain.entry + 1
       val word   = io.answer.data
@@ -218,7 +225,6 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     faults.badNext := False
     when(chain.count =/= 0) { faults.badTable := True }
   }()
-  val first = io.head // The head of the next chain, which HeadReader has read ahead.
 
   val goesOn   = if (transmit) False else !io.moved.ended && bit(B(p.whole, p.pairs bits))
   val overruns = goesOn && !features.merge
@@ -337,10 +343,8 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
 
     /** Takes the next head, whose descriptor the state `check` examines. */
     def takeHead(further: Boolean): Unit = {
-      io.take       := True
-      answer.data   := first.descriptor.asBits
-      answer.failed := first.failed
-      faults        := first.faults
+      io.take := True
+      faults  := first.faults
       if (further) when(first.descriptor.indirect) { faults.badTable := True }
       chain.head := first.number
       taken      := taken + 1
@@ -687,7 +691,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
       state.kicked(n) := False
       state.hinted(n) := False
     }
-    when(io.kick.valid && io.kick.pair === n) {
+    when(io.kick.pairs(n)) {
       state.kicked(n) := True
       state.hinted(n) := io.kick.hinted
       state.hint(n)   := io.kick.index
@@ -696,8 +700,10 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
       state.known(n)  := io.looks.next(n)
       state.kicked(n) := True
     }
-    when(!io.live(n))(state.begin(n))
   }
+  // The reset comes last, behind what the machine assigns, so that it is a reset of the registers
+  // and no choice in front of them.
+  machine.postBuild(for (n <- 0 until p.pairs) when(!io.live(n))(state.begin(n)))
   io.rests := machine.rests
   val busy = RegNext(!machine.rests || wanted.orR || io.drain.orR) init False
   io.busy := busy
