@@ -51,7 +51,8 @@ class Netlist:
         outputs = {pin for pin, way in cell["port_directions"].items() if way != "input"}
         pins = cell["connections"].items()
         return Cell(
-            name.replace("$flatten\\", ""),
+            # Yosys writes `$flatten\outer.\inner.cell` for a cell of a block inside a block.
+            name.replace("$flatten", "").replace("\\", ""),
             cell["type"],
             inputs={pin: bits for pin, bits in pins if pin not in outputs},
             outputs={pin: bits for pin, bits in pins if pin in outputs},
