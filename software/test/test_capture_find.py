@@ -102,6 +102,46 @@ def test_times_bound_what_is_found(tool, recording):
     assert find(tool, "--from", "9", path, "")["found"] == 0
 
 
+def test_times_are_compared_in_ns(tool, tmp_path):
+    """Of packets that came in the present, 100 ns after each other, --from and --to with the time
+    that `check` shows for one find this one, and with a part of a ns behind that time none.
+    """
+    times = [1_764_000_000_123_456_789 + 100 * n for n in range(4)]
+    path = tmp_path / "a.pcapng"
+    path.write_bytes(
+        section("<") + interface("<", 9) + b"".join(packet("<", time, bytes(60)) for time in times)
+    )
+    for time in times:
+        text = f"{time // 10**9}.{time % 10**9:09}"
+        report = find(tool, "--from", text, "--to", text, path, "")
+        assert (report["found"], report["first_ns"]) == (1, time)
+        assert find(tool, "--from", text + "01", "--to", text + "99", path, "")["found"] == 0
+
+
+@pytest.mark.parametrize(
+    "text, time", [("7", 7 * 10**9), (".5", 5 * 10**8), ("1.25", 1_250_000_000), ("0.000000001", 1)]
+)
+def test_a_time_may_have_fewer_decimals(tool, tmp_path, text, time):
+    """--from and --to take whole seconds and up to nine decimals or more."""
+    path = tmp_path / "a.pcapng"
+    path.write_bytes(
+        section("<")
+        + interface("<", 9)
+        + b"".join(packet("<", time + n, bytes(60)) for n in (-1, 0, 1))
+    )
+    report = find(tool, "--from", text, "--to", text + "0" * text.count("."), path, "")
+    assert (report["found"], report["first_ns"]) == (1, time)
+
+
+@pytest.mark.parametrize(
+    "text", ["", ".", "-1", "1.2.3", "1s", "1e9", "nan", "18446744073.709551616", "1" + "0" * 40]
+)
+def test_a_text_that_is_no_time_is_refused(tool, text):
+    """A time is decimal, and has up to 64 bits in ns. `find` ends with status 2 on another text."""
+    done = tool.run("find", f"--from={text}", "none", "")
+    assert done.returncode == 2 and "it must be a time in seconds up to" in done.stderr
+
+
 @pytest.mark.parametrize(
     "resolution, offset_s, time",
     [

@@ -14,7 +14,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -27,15 +26,18 @@
 #include "play/source.h"
 
 #define STDOUT		"-"
+#define DIGITS		"0123456789"
+#define NS_PLACES	9	/* decimals of a time in s down to a ns */
+#define TIME_RULE	"it must be a time in seconds up to 18446744073, like 1764000000.123456789"
 
 struct search {
-	/* The members up to @to_s are settings from the command line. */
+	/* The members up to @to_ns are settings from the command line. */
 	char		**files;
 	int		count;
 	const char	*text;		/* text of the filter in tcpdump's language */
 	const char	*target;	/* path of the file to write, "-" for stdout, or NULL */
-	/* earliest and latest time, in s, of the packets that are searched for */
-	double		from_s, to_s;
+	/* earliest and latest time, in ns, of the packets that are searched for */
+	uint64_t	from_ns, to_ns;
 	bool		all;		/* true: all of each file is read, whatever the times */
 	/* The members from here on are state and results of the search. */
 	struct filter	*filter;
@@ -49,16 +51,9 @@ struct search {
 
 /* The search through files -------------------------------------------------------------------- */
 
-static bool is_in_time(const struct search *search, uint64_t time_ns)
-{
-	double time_s = (double)time_ns / 1e9;
-
-	return time_s >= search->from_s && time_s <= search->to_s;
-}
-
 /*
  * Count the packet in @block, an Enhanced Packet Block with its time in ns. Returns true if that
- * time is from search->from_s to search->to_s and the packet matches the filter.
+ * time is from search->from_ns to search->to_ns and the packet matches the filter.
  */
 static bool look_at(struct search *search, const uint8_t *block)
 {
@@ -67,7 +62,7 @@ static bool look_at(struct search *search, const uint8_t *block)
 	uint64_t time_ns = source_time(block);
 
 	search->packets++;
-	if (!is_in_time(search, time_ns) ||
+	if (time_ns < search->from_ns || time_ns > search->to_ns ||
 	    !filter_takes(search->filter, block + SOURCE_HEAD, kept, length))
 		return false;
 	if (!search->found++)
@@ -133,8 +128,8 @@ static bool look_through(struct search *search, struct source *source)
 static bool open_part(struct search *search, struct source *source, const char *path)
 {
 	struct part part = { 0 };
-	bool partly = !search->all && (search->from_s > 0 || isfinite(search->to_s)) &&
-		      part_find(&part, path, search->from_s, search->to_s);
+	bool partly = !search->all && (search->from_ns || search->to_ns < UINT64_MAX) &&
+		      part_find(&part, path, search->from_ns, search->to_ns);
 
 	search->read_bytes += part.read_bytes;
 	return partly ? source_open_part(source, path, LITEPCIE_CAPTURE_HEADER_BYTES, part.from,
@@ -238,16 +233,41 @@ static void find(struct util *util, struct search *search)
 	filter_close(search->filter);
 }
 
-static struct search search = { .from_s = 0, .to_s = INFINITY };
+static struct search search = { .to_ns = UINT64_MAX };
 
-/* Parse a time in seconds, 0 or more. */
-static bool option_time(const struct util_option *option, const char *text)
+/*
+ * Parse a time in seconds, and store it in ns in the uint64_t *@to. A double would not do: it has
+ * 53 bits, and a time in ns since 1970 has 61. A part of a ns counts as a whole one if @up is true,
+ * and otherwise not at all. Returns false if the text is no time, or if the time has more than 64
+ * bits.
+ */
+static bool parse_time(const char *text, bool up, uint64_t *to)
 {
-	char *end;
-	double seconds = strtod(text, &end);
+	size_t whole = strspn(text, DIGITS), places;
+	const char *decimals = text + whole + (text[whole] == '.');
+	unsigned __int128 time = 0;
 
-	*(double *)option->to = seconds;
-	return end != text && !*end && seconds >= 0;
+	places = strspn(decimals, DIGITS);
+	if (decimals[places] || !(whole + places))
+		return false;
+	for (size_t n = 0; n < whole && time <= UINT64_MAX; n++)
+		time = 10 * time + (unsigned int)(text[n] - '0');
+	for (size_t n = 0; n < NS_PLACES; n++)
+		time = 10 * time + (n < places ? (unsigned int)(decimals[n] - '0') : 0);
+	if (up && places > NS_PLACES)
+		time += decimals[NS_PLACES + strspn(decimals + NS_PLACES, "0")] != '\0';
+	*to = (uint64_t)time;
+	return time <= UINT64_MAX;
+}
+
+static bool option_from(const struct util_option *option, const char *text)
+{
+	return parse_time(text, true, option->to);
+}
+
+static bool option_to(const struct util_option *option, const char *text)
+{
+	return parse_time(text, false, option->to);
 }
 
 static int run(struct util *util)
@@ -265,11 +285,11 @@ static int run(struct util *util)
 }
 
 static const struct util_option options[] = {
-	{ .name = "from", .value = "S", .parse = option_time, .to = &search.from_s,
-	  .rule = "it must be a time in seconds, 0 or more",
+	{ .name = "from", .value = "S", .parse = option_from, .to = &search.from_ns,
+	  .rule = TIME_RULE,
 	  .help = "packets from this time on, in seconds as check shows it" },
-	{ .name = "to", .value = "S", .parse = option_time, .to = &search.to_s,
-	  .rule = "it must be a time in seconds, 0 or more",
+	{ .name = "to", .value = "S", .parse = option_to, .to = &search.to_ns,
+	  .rule = TIME_RULE,
 	  .help = "packets up to this time" },
 	{ .name = "all", .to = &search.all,
 	  .help = "read recordings as a whole, also with --from or --to: packets may have times of "

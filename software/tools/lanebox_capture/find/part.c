@@ -114,17 +114,17 @@ static uint64_t time_of(struct probed *probed, size_t n)
 }
 
 /*
- * Returns the number of the first MBUF (part of the recording) that was complete at @time_s or
+ * Returns the number of the first MBUF (part of the recording) that was complete at @time_ns or
  * later, or the number of all MBUFs if there is none.
  */
-static size_t first_at(struct probed *probed, double time_s)
+static size_t first_at(struct probed *probed, uint64_t time_ns)
 {
 	size_t low = 0, high = probed->mbufs;
 
 	while (low < high && !probed->odd) {
 		size_t middle = low + (high - low) / 2;
 
-		if ((double)time_of(probed, middle) / 1e9 < time_s)
+		if (time_of(probed, middle) < time_ns)
 			low = middle + 1;
 		else
 			high = middle;
@@ -145,16 +145,17 @@ static bool take_interface(struct probed *probed, const char *path)
 	return right && probed->interface.resolution == 9;
 }
 
-static bool search(struct probed *probed, struct part *part, double from_s, double to_s)
+static bool search(struct probed *probed, struct part *part, uint64_t from_ns, uint64_t to_ns)
 {
-	size_t first = first_at(probed, from_s), last = first;
+	size_t first = first_at(probed, from_ns), last = first;
+	uint64_t late = to_ns < UINT64_MAX - LATE_NS ? to_ns + LATE_NS : UINT64_MAX;
 
 	/*
 	 * A packet of the time may be in any MBUF (part of the recording) up to the first one that
 	 * was complete LATE_NS behind the time, and in the one after it.
 	 */
 	if (first < probed->mbufs)
-		last = first_at(probed, to_s + (double)LATE_NS / 1e9) + 2;
+		last = first_at(probed, late) + 2;
 	if (last > probed->mbufs)
 		last = probed->mbufs;
 	if (last < first)
@@ -164,14 +165,14 @@ static bool search(struct probed *probed, struct part *part, double from_s, doub
 	return !probed->odd;
 }
 
-bool part_find(struct part *part, const char *path, double from_s, double to_s)
+bool part_find(struct part *part, const char *path, uint64_t from_ns, uint64_t to_ns)
 {
 	struct probed probed = { .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) };
 	struct stat found;
 	bool right = probed.fd >= 0 && fstat(probed.fd, &found) == 0 &&
 		     S_ISREG(found.st_mode) && (size_t)found.st_size > PAGE &&
 		     find_mbufs(&probed, (size_t)found.st_size) &&
-		     take_interface(&probed, path) && search(&probed, part, from_s, to_s);
+		     take_interface(&probed, path) && search(&probed, part, from_ns, to_ns);
 
 	if (probed.fd >= 0)
 		close(probed.fd);

@@ -23,11 +23,11 @@ struct part {
 };
 
 /*
- * Let @part be the part of the file at @path that has all packets whose times are from @from_s to
- * @to_s, in seconds. Returns false if the file must be read as a whole: it cannot be read, is no
- * recording of lanebox-capture, or has packets whose times are not those at which they were
- * recorded, as far as the search has seen.
+ * Let @part be the part of the file at @path that has all packets whose times are from @from_ns to
+ * @to_ns. Returns false if the file must be read as a whole: it cannot be read, is no recording of
+ * lanebox-capture, or has packets whose times are not those at which they were recorded, as far as
+ * the search has seen.
  */
-bool part_find(struct part *part, const char *path, double from_s, double to_s);
+bool part_find(struct part *part, const char *path, uint64_t from_ns, uint64_t to_ns);
 
 #endif /* LANEBOX_CAPTURE_PART_H */
