@@ -22,11 +22,14 @@ def section(order):
     return block(order, 0x0A0D0D0A, struct.pack(order + "IHHq", 0x1A2B3C4D, 1, 0, -1))
 
 
-def interface(order, resolution=None):
+def interface(order, resolution=None, link=1):
     options = b"" if resolution is None else option(order, 9, bytes([resolution]))
-    return block(order, 1, struct.pack(order + "HHI", 1, 0, 0) + options)
+    return block(order, 1, struct.pack(order + "HHI", link, 0, 0) + options)
 
 
-def packet(order, time, data, number=0, options=b""):
-    head = struct.pack(order + "5I", number, time >> 32, time & 0xFFFF_FFFF, len(data), len(data))
+def packet(order, time, data, number=0, options=b"", original=None):
+    """Return the block of a packet with `data`, which had `original` bytes before it was cut."""
+    halves = time >> 32, time & 0xFFFF_FFFF
+    length = len(data) if original is None else original
+    head = struct.pack(order + "5I", number, *halves, len(data), length)
     return block(order, 6, head + data + bytes(-len(data) % 4) + options)

@@ -142,6 +142,47 @@ def test_a_text_that_is_no_time_is_refused(tool, text):
     assert done.returncode == 2 and "it must be a time in seconds up to" in done.stderr
 
 
+def test_packets_of_any_link_type_are_found(tool, tmp_path):
+    """find takes packets of other link types than Ethernet, as those of sensors (USER0), and uses
+    the filter as libpcap has it for the link type of each packet. If libpcap has none, the message
+    names the file, and the other files are searched."""
+    ethernet, user = interface("<", 9), interface("<", 9, link=147)
+    data = frame(UDP, 53, 20)
+    path, mixed = tmp_path / "a.pcapng", tmp_path / "b.pcapng"
+    path.write_bytes(section("<") + user + packet("<", 5, b"\7abc") + packet("<", 6, b"\x08abc"))
+    assert find(tool, path, "")["found"] == 2
+    report = find(tool, path, "link[0] = 8")
+    assert (report["found"], report["first_ns"]) == (1, 6)
+    both = ethernet + interface("<", 9, link=228)  # raw IPv4
+    packets = [packet("<", n, data[14 * (n % 2) :], number=n % 2) for n in range(8)]
+    mixed.write_bytes(section("<") + both + b"".join(packets))
+    assert find(tool, mixed, "udp port 53")["found"] == 8
+    report = find(tool, path, mixed, "udp port 53", status=1)
+    (sentence,) = report["failures"]
+    assert sentence.startswith(f"{path}: the filter 'udp port 53': ") and report["found"] == 8
+
+
+def test_packets_that_no_card_could_play_are_found(tool, tmp_path):
+    """find takes packets that are longer than any frame of the card, and those that were so before
+    they were cut."""
+    path = tmp_path / "a.pcapng"
+    long, cut = packet("<", 5, bytes(20000)), packet("<", 6, bytes(60), original=70000)
+    path.write_bytes(section("<") + interface("<", 9) + long + cut)
+    report = find(tool, path, "greater 20000")
+    assert (report["found"], report["bytes"]) == (2, 90000)
+
+
+def test_a_filter_s_length_is_that_before_the_cut(tool, tmp_path):
+    """In a recording with cut packets, as by `record --snap`, the length in a filter is that which
+    the packet had, and no byte behind the cut is looked at."""
+    path = tmp_path / "a.pcapng"
+    cut = packet("<", 5, bytes([1] * 60), original=1400)
+    path.write_bytes(section("<") + interface("<", 9) + cut + packet("<", 6, bytes(60)))
+    for text, found in (("greater 1000", 1), ("less 100", 1), ("ether[0] = 1", 1)):
+        assert find(tool, path, text)["found"] == found
+    assert find(tool, path, "ether[1000] = 0")["found"] == 0
+
+
 @pytest.mark.parametrize(
     "resolution, offset_s, time",
     [

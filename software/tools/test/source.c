@@ -55,7 +55,7 @@ static void make(struct source *source)
 	for (unsigned int n = 0; n < PACKETS; n++)
 		put_block(BEGIN + n * PACKET, LITEPCIE_PCAPNG_RECORD, PACKET, packet, 5);
 	save(sizeof(file));
-	CHECK(source_open(source, path, false));
+	CHECK(source_open(source, path, SOURCE_PLAYED));
 	CHECK_EQUAL(source->blocks, 2 + PACKETS);
 	CHECK_EQUAL(source->packets, PACKETS);
 }

@@ -43,6 +43,8 @@ struct search {
 	struct filter	*filter;
 	FILE		*out;
 	bool		failed;		/* true: a write to @target has failed */
+	/* why the filter cannot be used for a packet of the file that is searched; empty: it can */
+	char		why[FILTER_WHY];
 	uint64_t	packets, found, bytes;
 	uint64_t	read_bytes;	/* number of bytes that were read from the files */
 	/* times in ns of the first and the last packet found */
@@ -53,16 +55,19 @@ struct search {
 
 /*
  * Count the packet in @block, an Enhanced Packet Block with its time in ns. Returns true if that
- * time is from search->from_ns to search->to_ns and the packet matches the filter.
+ * time is from search->from_ns to search->to_ns and the packet matches the filter. Returns false
+ * with a message in search->why if the filter cannot be used for the packet's link type.
  */
-static bool look_at(struct search *search, const uint8_t *block)
+static bool look_at(struct search *search, const struct source *source, const uint8_t *block)
 {
+	uint32_t interface = util_word(block + LITEPCIE_PCAPNG_RECORD_AT_PORT);
 	uint32_t kept = util_word(block + LITEPCIE_PCAPNG_RECORD_AT_KEPT);
 	uint32_t length = util_word(block + LITEPCIE_PCAPNG_RECORD_AT_LENGTH);
 	uint64_t time_ns = source_time(block);
 
 	search->packets++;
 	if (time_ns < search->from_ns || time_ns > search->to_ns ||
+	    !filter_link(search->filter, source->interfaces[interface].link, search->why) ||
 	    !filter_takes(search->filter, block + SOURCE_HEAD, kept, length))
 		return false;
 	if (!search->found++)
@@ -113,7 +118,9 @@ static bool look_through(struct search *search, struct source *source)
 			break;
 		type = util_word(block);
 		wanted = type == LITEPCIE_PCAPNG_SECTION || type == LITEPCIE_PCAPNG_INTERFACE ||
-			 (type == LITEPCIE_PCAPNG_RECORD && look_at(search, block));
+			 (type == LITEPCIE_PCAPNG_RECORD && look_at(search, source, block));
+		if (*search->why)
+			break;
 		if (wanted && search->out && !write_block(search, source, block, length))
 			break;
 	}
@@ -134,13 +141,14 @@ static bool open_part(struct search *search, struct source *source, const char *
 	search->read_bytes += part.read_bytes;
 	return partly ? source_open_part(source, path, LITEPCIE_CAPTURE_HEADER_BYTES, part.from,
 					 part.to) :
-			source_open(source, path, true);
+			source_open(source, path, SOURCE_SEARCHED);
 }
 
 static void search_file(struct util *util, struct search *search, const char *path)
 {
 	struct source source;
 
+	*search->why = '\0';
 	if (!open_part(search, &source, path)) {
 		util_fail(util, "%s", source.why);
 		source_close(&source);
@@ -148,6 +156,8 @@ static void search_file(struct util *util, struct search *search, const char *pa
 	}
 	if (!look_through(search, &source) && *source.why)
 		util_fail(util, "%s", source.why);
+	else if (*search->why)
+		util_fail(util, "%s: %s", path, search->why);
 	else if (source.at < source.size && !search->failed)
 		util_fail(util, util_interrupted() ? "%s: a signal came before its end" :
 			  "%s: there is no memory for one of its blocks", path);

@@ -12,10 +12,11 @@
 #include <stdlib.h>
 #include <sys/time.h>
 
+#include "litepcie_limits.h"
+
 /* libpcap's file in Debian, whose libpcap 1.x keeps the ABI number 0.8 */
 #define LIBRARY		"libpcap.so.0.8"
 #define OTHER_LIBRARY	"libpcap.so.1"		/* libpcap's file in other distributions */
-#define ETHERNET	1			/* libpcap's link type DLT_EN10MB */
 #define SNAP		65535
 #define NO_NETMASK	0xffffffffu
 
@@ -38,6 +39,8 @@ struct filter {
 	void			*pcap;
 	struct bpf_program	program;
 	bool			compiled;
+	const char		*text;
+	unsigned int		link;		/* link type for which @program is compiled */
 	void			*(*open_dead)(int link, int snap);
 	int			(*compile)(void *pcap, struct bpf_program *program,
 					   const char *text, int optimise, uint32_t netmask);
@@ -89,6 +92,29 @@ static bool load(struct filter *filter)
 	return filter->library;
 }
 
+static void forget(struct filter *filter)
+{
+	if (filter->compiled)
+		filter->free_program(&filter->program);
+	if (filter->pcap)
+		filter->close(filter->pcap);
+	filter->compiled = false;
+	filter->pcap = NULL;
+}
+
+/* Returns false with a message in @why if libpcap does not compile the filter for @link. */
+static bool compile(struct filter *filter, unsigned int link, char why[FILTER_WHY])
+{
+	filter->link = link;
+	filter->pcap = filter->open_dead((int)link, SNAP);
+	filter->compiled = filter->pcap && filter->compile(filter->pcap, &filter->program,
+							   filter->text, 1, NO_NETMASK) == 0;
+	if (!filter->compiled)
+		snprintf(why, FILTER_WHY, "the filter '%s': %s", filter->text,
+			 filter->pcap ? filter->error(filter->pcap) : "libpcap does not open");
+	return filter->compiled;
+}
+
 struct filter *filter_open(const char *text, char why[FILTER_WHY])
 {
 	struct filter *filter = calloc(1, sizeof(*filter));
@@ -103,15 +129,19 @@ struct filter *filter_open(const char *text, char why[FILTER_WHY])
 		filter_close(filter);
 		return NULL;
 	}
-	filter->pcap = filter->open_dead(ETHERNET, SNAP);
-	filter->compiled = filter->pcap && filter->compile(filter->pcap, &filter->program, text, 1,
-							   NO_NETMASK) == 0;
-	if (filter->compiled)
+	filter->text = text;
+	if (compile(filter, LITEPCIE_LINK_ETHERNET, why))
 		return filter;
-	snprintf(why, FILTER_WHY, "the filter '%s': %s", text,
-		 filter->pcap ? filter->error(filter->pcap) : "libpcap does not open");
 	filter_close(filter);
 	return NULL;
+}
+
+bool filter_link(struct filter *filter, unsigned int link, char why[FILTER_WHY])
+{
+	if (!*filter->text || (filter->compiled && filter->link == link))
+		return true;
+	forget(filter);
+	return compile(filter, link, why);
 }
 
 bool filter_takes(const struct filter *filter, const uint8_t *data, uint32_t kept, uint32_t length)
@@ -125,10 +155,7 @@ void filter_close(struct filter *filter)
 {
 	if (!filter)
 		return;
-	if (filter->compiled)
-		filter->free_program(&filter->program);
-	if (filter->pcap)
-		filter->close(filter->pcap);
+	forget(filter);
 	if (filter->library)
 		dlclose(filter->library);
 	free(filter);

@@ -210,6 +210,7 @@ static bool option_port(const struct util_option *option, const char *text)
 static bool open_files(struct util *util, char **paths)
 {
 	struct play *play = &playing.play;
+	enum source_use use = play->settings.fixed_port ? SOURCE_PLAYED_BY_ONE : SOURCE_PLAYED;
 
 	play->sources = calloc(play->count, sizeof(*play->sources));
 	if (!play->sources) {
@@ -217,7 +218,7 @@ static bool open_files(struct util *util, char **paths)
 		return false;
 	}
 	for (unsigned int i = 0; i < play->count; i++)
-		if (!source_open(&play->sources[i], paths[i], play->settings.fixed_port))
+		if (!source_open(&play->sources[i], paths[i], use))
 			util_fail(util, "%s", play->sources[i].why);
 	return !util->failed;
 }

@@ -5,10 +5,11 @@
  */
 
 /*
- * Read a pcapng file twice: source_open() checks whether the card can play it, and source_take()
- * copies it. The rules are those of the card's player (gateware/capture/player), some of pcapng
- * itself, and that all interfaces are of Ethernet. For a pcap file, a big endian file or a packet
- * that is too long, the error message names an editcap command that converts the file.
+ * Read a pcapng file twice: source_open() checks it, and source_take() copies it. The rules are
+ * some of pcapng itself. If the file is to be played, there are also those of the card's player
+ * (gateware/capture/player), and all interfaces must be of Ethernet. For a pcap file, a big endian
+ * file or a packet that is too long, the error message names an editcap command that converts the
+ * file.
  *
  * Another program may change or cut the file after source_open(). So source_take() reads each block
  * into memory of its own and checks it there again, before it copies the block.
@@ -174,7 +175,10 @@ static bool add_interface(struct source *source, const uint8_t *block, uint32_t 
 		return refuse(source, "%s", strerror(ENOMEM));
 	source->interfaces = more;
 	more += source->count++;
-	*more = (struct source_interface){ .resolution = LITEPCIE_PCAPNG_MICROSECONDS };
+	*more = (struct source_interface){
+		.link = (uint16_t)util_word(block + 8),
+		.resolution = LITEPCIE_PCAPNG_MICROSECONDS,
+	};
 	take_options(more, block + 16, block + length - 4);
 	return true;
 }
@@ -211,8 +215,8 @@ static bool look_at_begin(struct source *source)
 		return true;
 	/* pcap has four magic numbers: big or little endian, microseconds or nanoseconds. */
 	case 0xa1b2c3d4u: case 0xd4c3b2a1u: case 0xa1b23c4du: case 0x4d3cb2a1u:
-		return refuse(source, "it is a file of the older format pcap, and the card reads "
-			      "pcapng: editcap -F pcapng %s NEW converts it", source->path);
+		return refuse(source, "it is a file of the older format pcap, and pcapng is "
+			      "needed: editcap -F pcapng %s NEW converts it", source->path);
 	default:
 		return refuse(source, "it begins with %08x and not with a section, so it is no "
 			      "pcapng file", first);
@@ -227,8 +231,8 @@ static bool look_at_section(struct source *source, const uint8_t *block)
 	if (magic == LITEPCIE_PCAPNG_ORDER_MAGIC)
 		return true;
 	if (magic == REVERSED_MAGIC)
-		return refuse(source, "offset %zu: the section is big endian, and the card reads "
-			      "little endian: editcap -F pcapng %s NEW converts it", source->at,
+		return refuse(source, "offset %zu: the section is big endian, and little endian is "
+			      "needed: editcap -F pcapng %s NEW converts it", source->at,
 			      source->path);
 	return refuse(source, "offset %zu: the section's byte-order magic is %08x: it must be %08x",
 		      source->at, magic, LITEPCIE_PCAPNG_ORDER_MAGIC);
@@ -241,16 +245,39 @@ static bool look_at_interface(struct source *source, const uint8_t *block, uint3
 	if (length < 20)
 		return refuse(source, "offset %zu: an interface of %u bytes: it has 20 or more",
 			      source->at, length);
-	if (link != LITEPCIE_LINK_ETHERNET)
+	if (source->use != SOURCE_SEARCHED && link != LITEPCIE_LINK_ETHERNET)
 		return refuse(source, "offset %zu: interface %u has the link type %u, and the "
 			      "card plays only Ethernet, 1", source->at, source->count, link);
 	return add_interface(source, block, length);
 }
 
 /*
- * Check an Enhanced Packet Block of @length bytes by the rules of the card's player and of pcapng.
- * Unless source->any_port is true, the number of the packet's interface must also be that of a port
- * of the card. Returns false with a message in source->why if a rule is broken.
+ * Check a packet by the rules of the card's player. It has @kept bytes in the file, and had
+ * @original bytes before it was cut. Returns false with a message in source->why if a rule is
+ * broken.
+ */
+static bool can_be_played(struct source *source, uint32_t interface, uint32_t kept,
+			  uint32_t original)
+{
+	if (kept > LITEPCIE_CAPTURE_FRAME_MOST)
+		return refuse(source, "offset %zu: a packet of %u bytes: a frame has at most %u; "
+			      "editcap -s %u %s NEW cuts longer ones", source->at, kept,
+			      LITEPCIE_CAPTURE_FRAME_MOST, LITEPCIE_CAPTURE_FRAME_MOST,
+			      source->path);
+	if (original > ORIGINAL_MOST)
+		return refuse(source, "offset %zu: a packet that had %u bytes: the card counts up "
+			      "to %u", source->at, original, ORIGINAL_MOST);
+	if (source->use == SOURCE_PLAYED && interface >= LITEPCIE_CAPTURE_PORTS)
+		return refuse(source, "offset %zu: a packet of interface %u: there are ports 0 to "
+			      "%u; --port N lets all packets come from one", source->at, interface,
+			      LITEPCIE_CAPTURE_PORTS - 1);
+	return true;
+}
+
+/*
+ * Check an Enhanced Packet Block of @length bytes by the rules of pcapng, and by those of the
+ * card's player if the file is to be played. Returns false with a message in source->why if a rule
+ * is broken.
  */
 static bool look_at_packet(struct source *source, const uint8_t *block, uint32_t length)
 {
@@ -264,28 +291,16 @@ static bool look_at_packet(struct source *source, const uint8_t *block, uint32_t
 	if (kept > length - LITEPCIE_PCAPNG_RECORD_LEAST)
 		return refuse(source, "offset %zu: a packet of %u bytes in a block of %u: it "
 			      "reaches beyond its block", source->at, kept, length);
-	if (kept > LITEPCIE_CAPTURE_FRAME_MOST)
-		return refuse(source, "offset %zu: a packet of %u bytes: a frame has at most %u; "
-			      "editcap -s %u %s NEW cuts longer ones", source->at, kept,
-			      LITEPCIE_CAPTURE_FRAME_MOST, LITEPCIE_CAPTURE_FRAME_MOST,
-			      source->path);
-	if (original > ORIGINAL_MOST)
-		return refuse(source, "offset %zu: a packet that had %u bytes: the card counts up "
-			      "to %u", source->at, original, ORIGINAL_MOST);
 	if (interface >= source->count)
 		return refuse(source, "offset %zu: a packet of interface %u: the section has %u",
 			      source->at, interface, source->count);
-	if (!source->any_port && interface >= LITEPCIE_CAPTURE_PORTS)
-		return refuse(source, "offset %zu: a packet of interface %u: there are ports 0 to "
-			      "%u; --port N lets all packets come from one", source->at, interface,
-			      LITEPCIE_CAPTURE_PORTS - 1);
-	return true;
+	return source->use == SOURCE_SEARCHED || can_be_played(source, interface, kept, original);
 }
 
 /*
  * Check the block at source->at, and set source->length to its length. A block of an interface adds
  * the interface to source->interfaces. Returns false with a message in source->why if the block
- * cannot be read, or if the card cannot play it.
+ * cannot be read, or breaks a rule.
  */
 static bool look_at_block(struct source *source)
 {
@@ -382,9 +397,9 @@ static bool open_part(struct source *source, size_t end)
 	return right;
 }
 
-bool source_open(struct source *source, const char *path, bool any_port)
+bool source_open(struct source *source, const char *path, enum source_use use)
 {
-	*source = (struct source){ .path = path, .any_port = any_port, .fd = -1 };
+	*source = (struct source){ .path = path, .use = use, .fd = -1 };
 	return open_part(source, SIZE_MAX);
 }
 
@@ -392,7 +407,7 @@ bool source_open_part(struct source *source, const char *path, size_t gap_at, si
 		      size_t end)
 {
 	*source = (struct source){
-		.path = path, .any_port = true, .fd = -1, .gap_at = gap_at, .gap_to = gap_to,
+		.path = path, .use = SOURCE_SEARCHED, .fd = -1, .gap_at = gap_at, .gap_to = gap_to,
 	};
 	return open_part(source, end);
 }

@@ -6,8 +6,9 @@
 
 /*
  * Read a pcapng file in the form that the card's player takes: all blocks unchanged, except that
- * the times in Enhanced Packet Blocks are in ns. source_open() checks the whole file, and refuses a
- * file that the player cannot play, with a message that says why.
+ * the times in Enhanced Packet Blocks are in ns. source_open() checks the whole file. If the file
+ * is to be played and the player cannot play it, source_open() refuses it with a message that says
+ * why.
  */
 #ifndef LANEBOX_CAPTURE_SOURCE_H
 #define LANEBOX_CAPTURE_SOURCE_H
@@ -25,8 +26,19 @@
 /* number of bytes of the time in an Enhanced Packet Block */
 #define SOURCE_TIME	8u
 
+/* What a file is read for, which decides what rules it must keep besides those of pcapng. */
+enum source_use {
+	/* The card plays it: packets are of Ethernet, and those of interface n are for port n. */
+	SOURCE_PLAYED,
+	/* The card plays it from one port: packets are of Ethernet, and of any interface. */
+	SOURCE_PLAYED_BY_ONE,
+	/* It is not played: packets have any size, any link type and any interface. */
+	SOURCE_SEARCHED,
+};
+
 /* A pcapng interface of the section that is being read. */
 struct source_interface {
+	uint16_t	link;		/* link type of the interface's packets */
 	/* the interface's option if_tsresol, which says what unit its packets' times have */
 	uint8_t		resolution;
 	/* the interface's option if_tsoffset: seconds to add to its packets' times */
@@ -35,11 +47,7 @@ struct source_interface {
 
 struct source {
 	const char	*path;
-	/*
-	 * true: a packet may be of any interface of its section; false: the interface's number must
-	 * also be that of a port of the card
-	 */
-	bool		any_port;
+	enum source_use	use;
 	/*
 	 * number of bytes that the file had when source_open() opened it, or the end of the part
 	 * that source_open_part() was given
@@ -99,18 +107,16 @@ static inline uint64_t source_time(const uint8_t *block)
 }
 
 /*
- * Check all blocks of the regular file at @path, and prepare source_take(). Without @any_port the
- * packets of interface n of a section are for port n of the card, so n must be the number of a
- * port. With @any_port a packet may be of any interface of its section. Returns false with a
- * message in source->why if the file cannot be read, or if the card cannot play it. Call
- * source_close() in both cases.
+ * Check all blocks of the regular file at @path, and prepare source_take(). Returns false with a
+ * message in source->why if the file cannot be read, or if @use needs a file that the card can play
+ * and this file is none. Call source_close() in both cases.
  */
-bool source_open(struct source *source, const char *path, bool any_port);
+bool source_open(struct source *source, const char *path, enum source_use use);
 
 /*
- * Do what source_open() does with @any_port for a part of the file: its first @gap_at bytes, which
- * may be 0, and the bytes from offset @gap_to up to @end. Blocks must begin or end at each of these
- * offsets.
+ * Do what source_open() does with SOURCE_SEARCHED for a part of the file: its first @gap_at bytes,
+ * which may be 0, and the bytes from offset @gap_to up to @end. Blocks must begin or end at each of
+ * these offsets.
  */
 bool source_open_part(struct source *source, const char *path, size_t gap_at, size_t gap_to,
 		      size_t end);
