@@ -220,7 +220,7 @@ HELD: Table = {
     "software/test/test_capture_disk.py": (
         "`disk` is the only command that tries a disk.",
         {
-            "test_the_writes_have_their_times": "tools/lanebox_capture/disk/trial_print",
+            "test_what_is_measured_is_told": "tools/lanebox_capture/disk/trial_print",
         },
     ),
     "software/test/test_util_dma_test.py": (

@@ -95,8 +95,7 @@ static bool prepare(struct util *util, struct trial *trial)
 	trial->ring = mmap(NULL, trial->ring_bytes, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	trial->header = aligned_alloc(PAGE, PAGE);
-	trial->begun = calloc(trial->ring_bytes / trial->mbuf_bytes, sizeof(*trial->begun));
-	if (trial->ring == MAP_FAILED || !trial->header || !trial->begun ||
+	if (trial->ring == MAP_FAILED || !trial->header ||
 	    asprintf(&trial->path, "%s/.lanebox-disk-%ld", trial->folder, (long)getpid()) < 0) {
 		util_fail(util, "%s", strerror(ENOMEM));
 		return false;
@@ -113,10 +112,14 @@ static bool prepare(struct util *util, struct trial *trial)
 	return true;
 }
 
-/* Returns the entry of trial->begun for the MBUF (part of the ring) at position @at. */
-static double *begun_at(const struct trial *trial, uint64_t at)
+/*
+ * Returns the entry of trial->begun for the write of the MBUF (part of the ring) at position @at.
+ * The entries are not those of the MBUFs of the ring: without --rate the next round may begin to
+ * write an MBUF whose write in the round before is still under way.
+ */
+static double *begun_at(struct trial *trial, uint64_t at)
 {
-	return &trial->begun[at % trial->ring_bytes / trial->mbuf_bytes];
+	return &trial->begun[at / trial->mbuf_bytes % TRIAL_WRITES];
 }
 
 /* Count the MBUFs (parts of the ring) whose writes have ended, with the times that they took. */
@@ -229,7 +232,6 @@ static void release(struct trial *trial)
 	if (trial->ring && trial->ring != MAP_FAILED)
 		munmap(trial->ring, trial->ring_bytes);
 	free(trial->header);
-	free(trial->begun);
 	free(trial->path);
 }
 

@@ -15,6 +15,9 @@
 #include "output.h"
 #include "times.h"
 
+/* most writes that are not yet counted as written, with the one that output_write() begins */
+#define TRIAL_WRITES	(OUTPUT_DEPTH + 1)
+
 struct trial {
 	/* The members up to @mbuf_bytes are settings from the command line. */
 	const char	*folder;
@@ -46,8 +49,11 @@ struct trial {
 	 * in the ring was free again
 	 */
 	struct times	times;
-	/* host's time in seconds at which the write of each MBUF of the ring was begun */
-	double		*begun;
+	/*
+	 * host's time in seconds at which the last TRIAL_WRITES writes were begun: that of write n
+	 * is in entry n % TRIAL_WRITES
+	 */
+	double		begun[TRIAL_WRITES];
 	/*
 	 * number of bytes of MBUFs (parts of the ring) whose write was begun, and of those that
 	 * were written
