@@ -124,12 +124,31 @@ def test_the_part_has_every_packet_of_the_times(tool, recording, tmp_path):
     )
 
 
-def test_packets_of_other_times_are_found(tool, tmp_path):
+@pytest.mark.parametrize(
+    "times, begin",
+    [
+        (lambda n, i: in_order(MBUFS - 1 - n, i), 50),
+        (lambda n, i: in_order(n, i) + 1000 * 10**9, 1050),
+    ],
+    ids=["backwards", "later"],
+)
+def test_packets_of_other_times_are_found(tool, tmp_path, times, begin):
     """If the packets' times are not those of the seals, as those of `play --keep-time`, the whole
     file is read, so no packet is missed."""
-    path = write(tmp_path / "a.pcapng", lambda n, i: in_order(MBUFS - 1 - n, i))
-    read, looked, report = find(tool, "--from", "50", "--to", "50.4", path)
+    path = write(tmp_path / "a.pcapng", times)
+    read, looked, report = find(tool, "--from", f"{begin}", "--to", f"{begin}.4", path)
     assert (report["found"], looked) == (3, MBUFS * PACKETS) and read >= 2 * MBUFS * MBUF
+
+
+def test_packets_behind_the_last_whole_mbuf_are_found(tool, tmp_path):
+    """A file that is no whole number of MBUFs (parts of a recording), as one that was cut or joined
+    with another, is read whole, so no packet at its end is missed."""
+    path = write(tmp_path / "a.pcapng", in_order)
+    with path.open("ab") as file:
+        for i in range(PACKETS):
+            file.write(packet("<", in_order(MBUFS, i), bytes(60)))
+    _, looked, report = find(tool, "--from", f"{LAST_S}", path)
+    assert (report["found"], looked) == (PACKETS, (MBUFS + 1) * PACKETS)
 
 
 def test_a_late_packet_is_found(tool, tmp_path):
