@@ -75,6 +75,8 @@ static bool runs, over;
 static bool newest;
 /* with @newest: how often the recorder has asked whether Ctrl-C has come */
 static unsigned int asked;
+/* true: the counts of queue 0 cannot be read */
+static bool broken;
 /* the queue in whose ring the generator's last frame needs room; NULL: the frame does not wait */
 static struct litepcie_capture *awaited;
 /* number of MBUFs (parts of the ring) that the queue @awaited had given when queue 0 was stopped */
@@ -204,6 +206,8 @@ int litepcie_capture_stop(struct litepcie_capture *capture)
 
 int litepcie_capture_stats(struct litepcie_capture *capture, struct litepcie_capture_stats *stats)
 {
+	if (broken && !capture->number)
+		return -EIO;
 	stats->position = capture->full * MBUF;
 	stats->records = capture->number;
 	return 0;
@@ -373,6 +377,29 @@ static void newest_mbufs_are_taken_after_the_stop(const char *folder)
 		CHECK_EQUAL(captures[n].released, captures[n].full);
 	}
 	newest = false;
+	clean();
+}
+
+/*
+ * With the setting `newest` the counts of queue 0 cannot be read, so its recording fails. The
+ * threads of the other queues wait for the end of that recording. They must write their files and
+ * end. If one waits for ever, the test ends by SIGALRM.
+ */
+static void a_failure_ends_the_wait_of_the_other_queues(const char *folder)
+{
+	make(folder, 5);
+	asked = 0;
+	newest = broken = true;
+	for (unsigned int n = 0; n < QUEUES; n++)
+		recordings[n].config.newest = true;
+	alarm(20);
+	CHECK(record(&util, recordings, QUEUES));
+	alarm(0);
+	CHECK_EQUAL(util.failed, 2);
+	CHECK(strstr(util.failures[0], "recording: ") == util.failures[0]);
+	for (unsigned int n = 1; n < QUEUES; n++)
+		has_mbufs(n, 5 + 3 * n);
+	newest = broken = false;
 	clean();
 }
 
@@ -602,6 +629,7 @@ int main(int argc, char **argv)
 	CHECK_EQUAL(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
 	each_queue_has_its_file(argv[1]);
 	newest_mbufs_are_taken_after_the_stop(argv[1]);
+	a_failure_ends_the_wait_of_the_other_queues(argv[1]);
 	a_queue_that_fails_costs_the_others_nothing(argv[1]);
 	the_last_frame_waits_for_a_slow_disk(argv[1]);
 	a_last_frame_for_a_failed_disk_is_given_up(argv[1]);
