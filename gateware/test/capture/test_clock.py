@@ -6,6 +6,8 @@
 
 import random
 
+import pytest
+
 from gateware.capture.clock import CaptureClock
 from gateware.numbers import TICK_NS
 from tools.testing.compiled_sim import run_simulation
@@ -20,8 +22,8 @@ OFFSET_LATENCY, RATE_LATENCY = 3, 4
 MOST_RATE = (1 << 31) - 1
 
 
-def clock():
-    return CaptureClock(TICK_NS, with_csr=False)
+def clock(cycle_ns=TICK_NS):
+    return CaptureClock(cycle_ns, with_csr=False)
 
 
 def signed(value):
@@ -29,13 +31,15 @@ def signed(value):
     return (value + WRAP // 2) % WRAP - WRAP // 2
 
 
-def test_it_is_device_time_until_it_is_set():
-    """A clock that nobody sets has the time 0 at reset, and 4 ns more in each cycle."""
-    dut = clock()
+@pytest.mark.parametrize("cycle_ns", [4, 8])
+def test_it_is_device_time_until_it_is_set(cycle_ns):
+    """A clock that nobody sets has the time 0 at reset, and a cycle's length more in each cycle:
+    4 ns on a card of 250 MHz, and 8 ns on one of 125 MHz."""
+    dut = clock(cycle_ns)
 
     def check():
         for cycle in range(1000):
-            assert (yield dut.time) == cycle * TICK_NS
+            assert (yield dut.time) == cycle * cycle_ns
             yield
 
     simulate(dut, [check()])
@@ -135,6 +139,18 @@ def test_the_registers_add_once_and_read_one_instant(seed):
         yield from wait(rng.randrange(30))
         return before, (yield from bench.read("high")) << 32 | low, behind
 
+    def check_carry():
+        """Check that `high` belongs to the read of `low` if the lower half overflows in between."""
+        time = yield dut.time
+        yield from put(upper, 0)
+        yield from put(lower, (-200 - time) % ONE)
+        yield from wait(10)
+        before = yield dut.time
+        low = yield from bench.read("low")
+        yield from wait(100)
+        assert (yield dut.time) >> 32 == (before >> 32) + 1
+        assert before <= (yield from bench.read("high")) << 32 | low < before + 100
+
     def check():
         yield from put(upper, offset >> 32)
         yield from wait(10)
@@ -148,6 +164,7 @@ def test_the_registers_add_once_and_read_one_instant(seed):
             assert offset < time < offset + 2000
             assert (time - offset) % TICK_NS == 0
             yield from wait(rng.randrange(30))
+        yield from check_carry()
         yield from bench.write("rate", rate % (1 << 32))
         yield from wait(10)
         start = yield dut.time

@@ -7,6 +7,7 @@ package lanebox.capture.writer
 import org.scalatest.funsuite.AnyFunSuite
 import scala.language.reflectiveCalls
 import scala.util.Random
+import spinal.core.Bool
 import spinal.core.sim._
 
 import lanebox.vocabulary.{LaneboxSim, Seed}
@@ -70,4 +71,48 @@ class RingLimitTest extends AnyFunSuite {
         assert(allowed > 100 && (newest || refused > 100), s"$allowed allowed, $refused refused")
       }
     }
+
+  /** Runs a body with a ring of MBUFs of 4 KiB. The body gets a function that clears the ring, and
+    * one that gives a limit and returns whether an MBUF is then allowed.
+    */
+  private def runWithLimits(name: String)(body: (() => Unit, BigInt => Boolean) => Unit): Unit =
+    compiled.doSim(name, Seed.value) { dut =>
+      dut.io.newest #= false
+      dut.io.mbufLog2 #= 12
+      dut.io.limit.valid #= false
+      dut.io.advance #= false
+      dut.io.clear #= false
+      dut.clockDomain.forkStimulus(10)
+      dut.clockDomain.waitSampling(5)
+
+      def pulse(signal: Bool): Unit = {
+        signal #= true
+        dut.clockDomain.waitSampling()
+        signal #= false
+        dut.clockDomain.waitSampling(5)
+      }
+      def allows(limit: BigInt): Boolean = {
+        dut.io.limit.payload #= limit
+        pulse(dut.io.limit.valid)
+        dut.io.allowed.toBoolean
+      }
+      body(() => pulse(dut.io.clear), allows)
+    }
+
+  test("each bit of a limit counts") {
+    runWithLimits("bits") { (clear, allows) =>
+      for (bit <- 0 until 64) {
+        clear()
+        assert(allows(BigInt(1) << bit) == bit >= 12, s"2^$bit")
+      }
+    }
+  }
+
+  test("the largest limit, 2^64 - 1, counts, and no smaller one takes it back") {
+    runWithLimits("largest") { (clear, allows) =>
+      clear()
+      assert(allows((BigInt(1) << 64) - 1))
+      for (bit <- 0 until 64) assert(allows(BigInt(1) << bit), s"2^$bit takes 2^64 - 1 back")
+    }
+  }
 }
