@@ -73,6 +73,44 @@ class FrameSourcesTest extends AnyFunSuite {
     bench.rest()
   }
 
+  run("a slow frame for which no other has waited long keeps its place") { (bench, r) =>
+    val Seq(slow, other, _*) = bench.sources
+    slow.stored = true
+    other.stored = true
+    slow.lasts = () => 3 * Patience
+    for (_ <- 0 until 5) {
+      slow.begin()
+      // The other frame waits for less than `Patience` cycles.
+      bench.cycles(2 * Patience + 5 + r.nextInt(Patience - 10))
+      other.begin()
+      bench.cycles(3 * Patience)
+    }
+    bench.rest()
+    assert(bench.came.map(_.frame.port) == Seq.fill(5)(Seq(0, 1)).flatten)
+  }
+
+  run("a source that gives up a late frame is waited for again") { (bench, r) =>
+    val Seq(slow, other, _*) = bench.sources
+    slow.stored = true
+    other.stored = true
+    for (_ <- 0 until 5) {
+      slow.lasts = () => 30 * Patience
+      slow.begin()
+      bench.cycles(5)
+      other.begin()
+      bench.cycles(2 * Patience)
+      slow.giveUp()
+      bench.cycles(1 + r.nextInt(20))
+      slow.lasts = () => Patience - 10
+      slow.begin()
+      bench.cycles(5)
+      other.begin()
+      bench.cycles(3 * Patience)
+    }
+    bench.rest()
+    assert(bench.came.map(_.frame.port) == Seq.fill(5)(Seq(1, 0, 1)).flatten)
+  }
+
   run("one source has no cycle between its frames") { (bench, r) =>
     for (stored <- Seq(false, true)) {
       val source = bench.sources(r.nextInt(4))

@@ -22,8 +22,10 @@ case class Begun(frame: TestFrame, time: Long, shown: Int, whole: Int)
   * frames in the order in which they came.
   */
 class SourcesBench(dut: FrameSources, r: Random) {
-  var cycle            = 0
-  var clock            = 1L << 40                   // Device time of the present cycle.
+  var cycle = 0
+  // Device time of the present cycle. After 2500 cycles of 4 ns its lower 62 bits are 0, and bit 62
+  // is 1. So a comparison of too few bits finds the wrong order.
+  var clock            = (1L << 62) - 10000
   private var earlier  = clock
   var step: () => Long = () => 4
   var held             = 0.0                        // The chance in a cycle that no beat is taken.
@@ -52,6 +54,12 @@ class SourcesBench(dut: FrameSources, r: Random) {
       val head          = if (recorded) r.nextLong() & Long.MaxValue else time
       numbers += 1
       waiting += Begun(frame.copy(time = head), time, shown, shown + lasts())
+    }
+
+    /** Take back the first frame, which is not whole: `begun` shows it no longer. */
+    def giveUp(): Unit = {
+      assert(waiting.dequeue().whole > cycle)
+      numbers -= 1
     }
 
     private def next(): Option[TestFrame] = {
