@@ -23,7 +23,7 @@ Board::Board(const Options &options)
       vectors_(options.msix, [this](unsigned vector) { return server_.interrupt(vector); }),
       machine_(options, *this),
       function_(machine_, vectors_, hooks()),
-      commands_(machine_, function_),
+      commands_(machine_, function_, [this] { tick(); }),
       server_(options.socket, function_, function_.shape(), memory_, client_log_),
       control_(options.control,
                [this](const std::string &line) { return commands_.answer(line); }) {}
@@ -103,9 +103,9 @@ void Board::wait(int signal_fd, int timeout_ms) {
 
 void Board::run(int signal_fd) {
     while (!quit_ && !commands_.quit()) {
-        bool work = working();
+        bool work = runs();
         wait(signal_fd, work ? pace_.ahead(machine_.options.pace, machine_.gateware.cycles()) : -1);
-        if (work || working()) run_batch();
+        if (!commands_.held() && (work || working())) run_batch();
     }
 }
 

@@ -9,7 +9,8 @@
 //   control ---> Control ---> Commands ------+
 //
 // Device time advances only while there is work: a TLP under way, a stream at the pins that is not
-// idle, or the gateware's `busy` output. Without work the process sleeps.
+// idle, or the gateware's `busy` output. Without work the process sleeps. After the command `step`
+// device time advances only by such commands.
 #pragma once
 
 #include <optional>
@@ -46,6 +47,7 @@ private:
 
     Function::Hooks hooks();
     bool working() const;
+    bool runs() const { return working() && !commands_.held(); }
     void tick();
     int client_fd() const;
     void serve_client();

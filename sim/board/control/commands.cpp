@@ -116,6 +116,18 @@ void Commands::pause(std::istream &words) {
     machine_.root.memory.stall(nanoseconds * kNanosecond);
 }
 
+// Whatever the client and the peer of the wire have sent reaches the card in the next step, if the
+// board has read it. So a client that acts only between two steps has all the time that it needs.
+void Commands::step(std::istream &words) {
+    constexpr unsigned kMost = 100'000;
+    unsigned cycles = 0;
+    words >> cycles;
+    if (!words || cycles > kMost)
+        throw std::invalid_argument("must be step CYCLES, a number up to " + std::to_string(kMost));
+    held_ = true;
+    for (; cycles; cycles--) tick_();
+}
+
 // Carries out one command of the control socket. Returns false if no command has this name.
 bool Commands::obey(const std::string &verb, std::istream &words) {
     if (verb == "quit") {
@@ -141,6 +153,10 @@ bool Commands::obey(const std::string &verb, std::istream &words) {
         function_.lose_card_power();
     } else if (verb == "pause") {
         pause(words);
+    } else if (verb == "step") {
+        step(words);
+    } else if (verb == "resume") {
+        held_ = false;
     } else if (verb == "at") {
         plan(words);
     } else {
@@ -157,7 +173,7 @@ std::string Commands::answer(const std::string &line) {
         if (!obey(verb, words))
             return error_json("command '" + verb +
                               "': there are stats, clear, set, fault, quit, peer, write, mark, "
-                              "pause, power, at");
+                              "pause, power, at, step, resume");
         // The text of a domain_error names the command already.
     } catch (const std::domain_error &error) {
         return error_json(error.what());

@@ -260,6 +260,8 @@ def test_statistics_have_every_count(start_board):
         ("at 100000000 quit", "must be at CYCLE write|mark|peer|pause"),
         ("pause", "must be pause NS, a number from 1 to 1000000"),
         ("pause 1000001", "must be pause NS, a number from 1 to 1000000"),
+        ("step", "must be step CYCLES, a number up to 100000"),
+        ("step 100001", "must be step CYCLES, a number up to 100000"),
         ("at 0 mark", "cycle 0 is not ahead"),
         ("write", "must be write OFFSET VALUE"),
         ("write 0x20000 0", "a dword of BAR0"),

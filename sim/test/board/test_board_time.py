@@ -7,11 +7,13 @@ has work.
 A board without work simulates no cycles and uses no processor time.
 """
 
+import select
 import time
 
 import pytest
 
 from gateware import numbers
+from sim.clients.vfio import BAR0
 from sim.test.board.board_client import C2H_GENERATE, HIGH_MEMORY, pattern
 from tools.testing.seeds import SHIFT
 
@@ -108,6 +110,24 @@ def test_time_stands_still_while_idle(start_board):
         assert idle_cycles() > 0, "a started channel counts as work even without descriptors"
         card.stop()
         assert idle_cycles() == 0
+
+
+def test_stepped_time_passes_only_by_steps(start_board):
+    """After the command `step` device time passes only by such commands, by exactly their cycles,
+    whether the card has work or not. A read of the client waits for them. `resume` ends that."""
+    with start_board() as board:
+        card = board.card()
+        before = board.command("step 0")["cycles"]
+        number = card.client.send_read(BAR0, card.address("ctrl_scratch"), 4)
+        time.sleep(0.05)
+        assert board.stats()["cycles"] == before
+        assert not select.select([card.client.socket], [], [], 0)[0]
+        assert board.command("step 1000")["cycles"] == before + 1000
+        assert card.client.reply(number)
+        card.client.send_read(BAR0, card.address("ctrl_scratch"), 4)
+        board.command("resume")
+        card.read("ctrl_scratch")
+        assert board.stats()["cycles"] > before + 1000
 
 
 def test_idle_costs_no_processor_time(start_board):
