@@ -200,6 +200,7 @@ ELSEWHERE: Table = {
     },
     "sim/board": {
         "board main": "test_board_process.py",
+        "program": "sim/test/model/test_model_ideal.py",
     },
     "sim/board/block": {
         "completion_source": "sim/test/model/test_model_straddle.py",
