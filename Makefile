@@ -81,7 +81,7 @@ options of other commands:
   WAVES=1          of test EXAMPLE=: record its tests for GTKWave, say where
   SEED=N           of bench, too
   VIRTIO=1         of bench: a thousand messages of each size through virtio,
-                   beside the figures of seed 002's paper
+                   beside the figures of seed 002's paper; frames at line rate
   SOAK=full        of soak: the driver's tests in full length, which takes hours
   SOAK=kernels     of soak: kernels with KASAN, KCSAN and PCI_P2PDMA
   PYTEST_OPTIONS=  of test and soak: what else pytest is told, as "-k dma"

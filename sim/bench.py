@@ -46,6 +46,7 @@ from sim.rows.measure import Conditions
 from sim.rows.results import RESULTS, Row, beyond, broken, lossy, merge, row, table
 from sim.rows.streams import Job
 from sim.rows.virtio import latency as virtio_latency
+from sim.rows.virtio import line as virtio_line
 
 C2H, H2C, BOTH = Job(("c2h",)), Job(("h2c",)), Job(("c2h", "h2c"))
 # Sizes in bytes of the small descriptors whose DMA rates are measured.
@@ -132,6 +133,8 @@ def rows_of(bench: Bench) -> Iterator[Row]:
         yield from virtio_latency.rows(built.board, built.gateware / "csr.json", bench.at())
         built = artefacts.build(bench.endpoint, virtio=True, packed=True)
         yield from virtio_latency.packed_rows(built.board, built.gateware / "csr.json", bench.at())
+        built = artefacts.build(bench.endpoint, virtio=True, port="wire")
+        yield from virtio_line.rows(built.board, built.gateware / "csr.json", bench.at())
         yield from area.rows(bench.built.gateware)
 
 

@@ -6,7 +6,8 @@
 `make sim` measures two groups of rows. For those of sim/rows/virtio/guest.py it boots a guest in
 which Debian's own drivers drive the card. Those of sim/rows/virtio/latency.py need no guest: the
 card's clock measures them, on a card whose net device has an echo behind it. `make bench` measures
-a thousand messages of each size in that way, and prints seed 002's table.
+a thousand messages of each size in that way, and prints seed 002's table. It also measures the rows
+of sim/rows/virtio/line.py, frames at line rate, on a card whose net device has a wire.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from sim.report import page
 from sim.report import virtio as paper
 from sim.report.record import record
 from sim.rows.measure import Conditions
-from sim.rows.results import COLUMNS, RESULTS, Row, merge, table
-from sim.rows.virtio import guest, latency
+from sim.rows.results import COLUMNS, RESULTS, Row, lossy, merge, table
+from sim.rows.virtio import guest, latency, line
 
 ECHOES = 1000  # echo messages of each size in `make bench VIRTIO=1`
 
@@ -72,6 +73,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m sim.virtio", description="make bench VIRTIO=1")
     parser.add_argument("--seed", type=int, default=1, help="of everything random (1)")
     parser.add_argument("--echoes", type=int, default=ECHOES, help=f"of each size ({ECHOES})")
+    parser.add_argument(
+        "--frames", type=int, default=line.FRAMES, help=f"at line rate, each way ({line.FRAMES})"
+    )
     args = parser.parse_args()
     at = Conditions(seed=args.seed)
     try:
@@ -79,6 +83,8 @@ def main() -> int:
         csr = built.gateware / "csr.json"
         rows = list(latency.rows(built.board, csr, at))
         sizes = list(latency.by_size(built.board, csr, at, args.echoes))
+        wired = artefacts.build(at.endpoint, virtio=True, port="wire")
+        rows += line.rows(wired.board, wired.gateware / "csr.json", at, args.frames)
     except SimError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
@@ -90,7 +96,9 @@ def main() -> int:
     print("\n" + paper.text([asdict(entry) for entry in sizes]))
     print("\n" + textwrap.fill(paper.DIFFERS, COLUMNS))
     print(f"\nto be looked at in {shown.relative_to(artefacts.ROOT)}")
-    return status
+    for entry in lossy(rows):
+        print(f"bench: {entry.id} lost {entry.value:g} frames, and none may be lost")
+    return status or int(bool(lossy(rows)))
 
 
 if __name__ == "__main__":

@@ -83,7 +83,7 @@ CAMPAIGNS = {
     "programming": Campaign(2, ("test_flash", "test_programming")),
     "power": Campaign(1.5, ("test_power", "test_board_flash", "test_guest_card")),
     "virtio": Campaign(
-        15, ("test_guest_virtio*", "test_guest_net", "test_guest_packed", "test_virtio*")
+        17, ("test_guest_virtio*", "test_guest_net", "test_guest_packed", "test_virtio*")
     ),
     "capture": Campaign(
         45,
@@ -150,6 +150,7 @@ TABLE = {
     "sim/board": BOARD,
     "sim/block": ("hour",),
     "sim/clients": ("sockets", "rows", "hour"),
+    "sim/clients/line": ("virtio",),
     "sim/differential": ("models",),
     "sim/guest": GUEST,
     "sim/report": NOTHING_LONGER,

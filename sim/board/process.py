@@ -70,6 +70,15 @@ class BoardProcess:
         if b"listening" not in line:
             raise BoardFailed(f"the board did not start\n{self.tail()}")
 
+    @property
+    def channel(self) -> socket.socket:
+        """Return the connection to the board's control socket.
+
+        A program that this process starts may give commands on it, as long as this process gives
+        none.
+        """
+        return self._channel
+
     def command(self, line: str) -> dict:
         """Send one command to the board's control socket and return the JSON answer.
 

@@ -53,7 +53,12 @@ class Queue:
         os.ftruncate(fd, length)
         client.map(self.base, length, fd)
         self.data = mmap.mmap(fd, length)
-        os.close(fd)
+        self.file = fd  # the file of this memory
+
+    def close(self) -> None:
+        """Give the virtqueue's memory back."""
+        self.data.close()
+        os.close(self.file)
 
     def put(self, address: int, form: str, *values: int) -> None:
         """Write numbers to the virtqueue's memory at a bus address."""
@@ -176,7 +181,7 @@ class VirtioDriver:
         """End the driver: close the eventfd of interrupts and the memory of the queues."""
         os.close(self.eventfd)
         for queue in self.queues:
-            queue.data.close()
+            queue.close()
 
     def _enable_msi(self) -> None:
         def byte(offset: int) -> int:

@@ -46,7 +46,7 @@ HEAD = ("", "measured", "unit", "limit", "reached", "binds", "broken", "vs stock
 # Titles of the columns of the benchmark table that are aligned to the right.
 NUMBERS = {"measured", "limit", "reached", "broken", "vs stock"}
 FIXED = 2  # The number of columns on the left of the table that are never left out.
-LOST_FRAMES = "frames lost"  # The unit of rows that count the lost frames of a capture.
+LOST_FRAMES = "frames lost"  # The unit of rows that count lost frames.
 # Units of rows that are times. The limit of a time is its smallest possible value.
 TIMES = ("ns", "us", "s", "cycles")
 
@@ -119,7 +119,7 @@ def broken(rows: list[Row]) -> list[Row]:
 
 
 def lossy(rows: list[Row]) -> list[Row]:
-    """Return the rows that have lost frames of a capture, where none may be lost.
+    """Return the rows that have lost frames, where none may be lost.
 
     A row whose conditions have `overfilled` has a host that takes nothing for so long that frames
     must be lost.

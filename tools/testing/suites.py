@@ -272,6 +272,9 @@ ELSEWHERE: Table = {
         "vfio": "sim/test/board/test_board_client.py",
         "resting virtio": "sim/test/rows/virtio/test_virtio_rows.py",
     },
+    "sim/clients/line": {
+        "program": "sim/test/rows/virtio/test_virtio_line.py",
+    },
     "sim/differential": {
         REST: ("sim/test/model/test_differential.py", "They are the parts of a single proof."),
     },

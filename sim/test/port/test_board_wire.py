@@ -26,7 +26,7 @@ from tools.testing.seeds import SHIFT
 # may notice it, and the end of the batch of cycles in which the board looks at its sockets.
 BESIDE = 150
 # The most frames that are under way. The net device has room for this many of the longest ones.
-# More may be lost, since its engine is slower than the line.
+# More may be lost, since a line of 40G is faster than the device.
 TOGETHER = 8
 SECONDS = 60
 
