@@ -75,7 +75,7 @@ extern "C" {
 #define LITEPCIE_LINK_USER15		162u
 
 /* The card's clock at the start of queue 0: values of @clock in struct litepcie_capture_config. */
-/* clock: as LITEPCIE_CLOCK_HOST, but a simulated card, or one with old gateware, as _CARD */
+/* clock: _HOST, or _CARD with a simulated card, and with gateware or a driver that are too old */
 #define LITEPCIE_CLOCK_AUTO	0u
 /* clock: it goes on as it is; from the card's reset, until something sets it, it is device time */
 #define LITEPCIE_CLOCK_CARD	1u
@@ -157,7 +157,9 @@ struct litepcie_capture_config {
 	bool		net;
 	/*
 	 * what the start of queue 0 does with the card's clock, which gives frames their times: one
-	 * of LITEPCIE_CLOCK_. The setting of another queue is not used.
+	 * of LITEPCIE_CLOCK_. The setting of another queue is not used. After that start
+	 * litepcie_capture_settings() returns LITEPCIE_CLOCK_CARD or LITEPCIE_CLOCK_HOST, whatever
+	 * LITEPCIE_CLOCK_AUTO has become.
 	 */
 	uint32_t	clock;
 };
@@ -338,8 +340,9 @@ int litepcie_capture_settings(const struct litepcie_capture *capture,
  * Returns 0 or -errno; -EBUSY: this queue takes frames already, another program has it, or queue 0
  * runs already, -EINVAL: the settings of the started queues contradict each other, -EMSGSIZE:
  * behind the kernel driver the pages for the ring are too small for its MBUFs, -ENOMEM: no memory,
- * -EPERM: behind the kernel driver `net` needs CAP_NET_RAW, -ETIMEDOUT: the card does not come to
- * rest, or does not clear its counts, -EIO: the card does not answer. Threads: one.
+ * -EPERM: behind the kernel driver `net` needs CAP_NET_RAW, -EOPNOTSUPP: the kernel driver is too
+ * old for `net` or for LITEPCIE_CLOCK_HOST, -ETIMEDOUT: the card does not come to rest, or does not
+ * clear its counts, -EIO: the card does not answer. Threads: one.
  */
 int litepcie_capture_start(struct litepcie_capture *capture);
 

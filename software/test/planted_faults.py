@@ -425,6 +425,11 @@ FAULTS = [
             'rc = litepcie_fail(-ETIMEDOUT, "%s: the capture does not come to rest or does not "',
             'rc = litepcie_fail(-EIO, "%s: the capture does not come to rest or does not "',
         ),
+        (
+            "a driver that says no flags is asked for all of them",
+            "info.start_flags ? info.start_flags : EARLY_FLAGS",
+            "info.start_flags ? info.start_flags : UINT32_MAX",
+        ),
     ),
     # faults of the tools litepcie_util and lanebox-capture
     *_faults(

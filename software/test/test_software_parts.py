@@ -63,6 +63,8 @@ def test_a_capture_behind_the_driver_ends_its_waits_in_time(parts):
     """kernel/capture.c returns -ETIMEDOUT, with a sentence that says what to do, in three cases:
     the card's frame generator is to start while a frame of its last start waits for room in the
     ring, the card does not come to rest at a start or a stop, or the card does not copy its counts.
+    A driver that is older than the library starts a capture by the card's clock, if the library may
+    choose the clock. What else it does not know is refused with a sentence.
     """
     run_program(parts / "kernel_capture")
 

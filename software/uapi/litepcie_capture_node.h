@@ -291,7 +291,12 @@ struct litepcie_capture_info {
 	 * in the last run with the flag NET
 	 */
 	__u64 net_lost;
-	__u64 reserved2[2];
+	/*
+	 * LITEPCIE_CAPTURE_ flags of START that the driver knows; 0: a driver from before
+	 * this field, which knows KEEP_BAD, LOSSLESS and NEWEST for certain
+	 */
+	__u32 start_flags;
+	__u32 reserved2[3];
 	struct litepcie_capture_port port[LITEPCIE_CAPTURE_PORTS];
 };
 

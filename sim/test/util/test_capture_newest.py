@@ -176,6 +176,7 @@ def clocked():
 def record(tool: Tool, frames, folder, name, *options):
     """Record the frames. Return the packets' times in ns, after a comparison with the frames."""
     report = tool.record(frames, *options, folder / name)
+    assert report["clock"] == ("host" if "host" in options else "card")
     found = packets(folder / name, folder)
     assert compare(report, frames, found) == list(range(frames.count))
     starts = [start * numbers.TICK_NS for start in frames.starts()]

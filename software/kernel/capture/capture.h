@@ -33,6 +33,11 @@
 #include "card.h"
 #include "uapi/litepcie_capture_node.h"
 
+/* The flags of START that this driver knows.  INFO tells them to programs. */
+#define CAPTURE_START_FLAGS \
+	(LITEPCIE_CAPTURE_KEEP_BAD | LITEPCIE_CAPTURE_LOSSLESS | LITEPCIE_CAPTURE_NEWEST | \
+	 LITEPCIE_CAPTURE_NET | LITEPCIE_CAPTURE_HOST_CLOCK)
+
 struct litepcie_capture_file;
 
 /* A queue of the capture block: a ring in host memory, and its status line. */

@@ -146,6 +146,7 @@ static int get_info(struct litepcie_capture_file *file, struct litepcie_capture_
 	info->queues = capture->queues;
 	info->staging_bytes = litepcie_parameter(capture->block, LITEPCIE_CAPTURE_STAGING_BYTES);
 	info->most_segments = litepcie_parameter(capture->block, LITEPCIE_CAPTURE_SEGMENTS);
+	info->start_flags = CAPTURE_START_FLAGS;
 	if (capture->net)
 		info->net_lost = litepcie_capture_net_lost(capture);
 	err = litepcie_capture_generated(capture, info);

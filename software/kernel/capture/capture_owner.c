@@ -253,11 +253,8 @@ int litepcie_capture_check_first(const struct litepcie_capture_file *file)
 static bool is_start(const struct litepcie_capture_queue *queue,
 		     const struct litepcie_capture_start *start)
 {
-	u32 known = LITEPCIE_CAPTURE_KEEP_BAD | LITEPCIE_CAPTURE_LOSSLESS |
-		    LITEPCIE_CAPTURE_NEWEST | LITEPCIE_CAPTURE_NET |
-		    LITEPCIE_CAPTURE_HOST_CLOCK;
-
-	return !(start->flags & ~known) && start->snap <= LITEPCIE_CAPTURE_FRAME_MOST &&
+	return !(start->flags & ~CAPTURE_START_FLAGS) &&
+	       start->snap <= LITEPCIE_CAPTURE_FRAME_MOST &&
 	       start->wait_cycles <= WAIT_CYCLES_MOST && !start->reserved &&
 	       start->limit <= litepcie_ring_bytes(queue->ring) &&
 	       !memchr_inv(start->reserved2, 0, sizeof(start->reserved2));

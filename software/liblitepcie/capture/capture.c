@@ -215,6 +215,7 @@ void litepcie_capture_close(struct litepcie_capture *capture)
 
 int litepcie_capture_start(struct litepcie_capture *capture)
 {
+	bool is_clocked;
 	int rc;
 
 	if (capture->running)
@@ -223,6 +224,9 @@ int litepcie_capture_start(struct litepcie_capture *capture)
 	capture->end = UINT64_MAX;
 	capture->ended = false;
 	rc = capture->access->start(capture);
+	is_clocked = litepcie_capture_is_clocked(capture->dev, &capture->config);
+	if (rc == 0 && !capture->config.queue)
+		capture->config.clock = is_clocked ? LITEPCIE_CLOCK_HOST : LITEPCIE_CLOCK_CARD;
 	__atomic_store_n(&capture->running, rc == 0, __ATOMIC_RELAXED);
 	return rc;
 }

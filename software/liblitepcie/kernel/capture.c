@@ -27,6 +27,10 @@
 #include "litepcie_capability.h"
 #include "litepcie_capture_node.h"
 
+/* the flags of START that every driver with a capture node knows */
+#define EARLY_FLAGS	(LITEPCIE_CAPTURE_KEEP_BAD | LITEPCIE_CAPTURE_LOSSLESS | \
+			 LITEPCIE_CAPTURE_NEWEST)
+
 struct kernel_capture {
 	int				fd;
 	/*
@@ -226,23 +230,80 @@ static int take(struct litepcie_capture *capture)
 	return 0;
 }
 
+/* Flags of a start, and drivers that are older than the library ------------------------------- */
+
+static int get_info(struct litepcie_capture *capture, struct litepcie_capture_info *info)
+{
+	return call(capture, LITEPCIE_IOCTL_CAPTURE_INFO, info, "accounts of the capture");
+}
+
+/* Returns the flags with which the settings of the capture are to be started. */
+static uint32_t flags_of(const struct litepcie_capture *capture)
+{
+	const struct litepcie_capture_config *config = &capture->config;
+
+	return (config->keep_bad ? LITEPCIE_CAPTURE_KEEP_BAD : 0) |
+	       (config->lossless ? LITEPCIE_CAPTURE_LOSSLESS : 0) |
+	       (config->newest ? LITEPCIE_CAPTURE_NEWEST : 0) |
+	       (config->net ? LITEPCIE_CAPTURE_NET : 0) |
+	       (litepcie_capture_is_clocked(capture->dev, config) ?
+		LITEPCIE_CAPTURE_HOST_CLOCK : 0);
+}
+
+/* Returns -EOPNOTSUPP with a sentence: the driver does not know the flags @unknown. */
+static int fail_old_driver(const struct litepcie_capture *capture, uint32_t unknown)
+{
+	bool net = unknown & LITEPCIE_CAPTURE_NET;
+	char version[32];
+
+	sysfs_driver_version(version, sizeof(version));
+	return litepcie_fail(-EOPNOTSUPP, "%s: the driver litepcie.ko%s%s is older than this "
+			     "library and cannot %s: load the driver that came with the library, "
+			     "%s, or record %s", capture->dev->name, *version ? " " : "", version,
+			     net ? "record the frames of a net device" :
+				   "set the card's clock to the host's time",
+			     LITEPCIE_RELEASE, net ? "without them" : "by the card's clock");
+}
+
+/*
+ * Set *@flags to the flags of START. A driver refuses a START with a flag that it does not know. So
+ * if the program has left the choice of the clock to the library (LITEPCIE_CLOCK_AUTO) and the
+ * driver cannot set the clock, the capture is started by the card's clock. If the driver does not
+ * know another flag, the function returns -EOPNOTSUPP. A driver that says no flags in INFO is asked
+ * for none but EARLY_FLAGS.
+ */
+static int choose_flags(struct litepcie_capture *capture, uint32_t *flags)
+{
+	struct litepcie_capture_info info = { 0 };
+	uint32_t unknown;
+	int rc;
+
+	*flags = flags_of(capture);
+	if (!(*flags & ~EARLY_FLAGS))
+		return 0;
+	rc = get_info(capture, &info);
+	if (rc < 0)
+		return rc;
+	unknown = *flags & ~(info.start_flags ? info.start_flags : EARLY_FLAGS);
+	if (unknown & LITEPCIE_CAPTURE_HOST_CLOCK && capture->config.clock == LITEPCIE_CLOCK_AUTO) {
+		capture->config.clock = LITEPCIE_CLOCK_CARD;
+		*flags &= ~LITEPCIE_CAPTURE_HOST_CLOCK;
+		unknown &= ~LITEPCIE_CAPTURE_HOST_CLOCK;
+	}
+	return unknown ? fail_old_driver(capture, unknown) : 0;
+}
+
 /* Start, stop and limit of a capture ---------------------------------------------------------- */
 
 static int start_capture(struct litepcie_capture *capture)
 {
 	const struct litepcie_capture_config *config = &capture->config;
 	struct litepcie_capture_start start = {
-		.flags = (config->keep_bad ? LITEPCIE_CAPTURE_KEEP_BAD : 0) |
-			 (config->lossless ? LITEPCIE_CAPTURE_LOSSLESS : 0) |
-			 (config->newest ? LITEPCIE_CAPTURE_NEWEST : 0) |
-			 (config->net ? LITEPCIE_CAPTURE_NET : 0) |
-			 (litepcie_capture_is_clocked(capture->dev, config) ?
-			  LITEPCIE_CAPTURE_HOST_CLOCK : 0),
 		.snap = config->snap,
 		.wait_cycles = litepcie_capture_wait_cycles(capture->dev, config->wait_ns),
 		.limit = config->ring_bytes,
 	};
-	int rc = take(capture) ?:
+	int rc = take(capture) ?: choose_flags(capture, &start.flags) ?:
 		 call(capture, LITEPCIE_IOCTL_CAPTURE_START, &start, "start of a capture");
 
 	if (rc == -EIO)
@@ -342,11 +403,6 @@ static int check_copy(const struct litepcie_capture *capture, int rc)
 		return rc;
 	return litepcie_fail(-ETIMEDOUT, "%s: the copy of the counts did not end: %s",
 			     capture->dev->name, LITEPCIE_RESET_ADVICE);
-}
-
-static int get_info(struct litepcie_capture *capture, struct litepcie_capture_info *info)
-{
-	return call(capture, LITEPCIE_IOCTL_CAPTURE_INFO, info, "accounts of the capture");
 }
 
 /*

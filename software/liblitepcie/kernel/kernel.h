@@ -78,6 +78,9 @@ int64_t sysfs_number(unsigned int minor, const char *name);
 /* Returns the driver's count of a direction's interrupts, or -1 if the driver has none. */
 int64_t sysfs_interrupts(const struct litepcie_stream *stream);
 
+/* Write to @text the version of the driver that is loaded, or an empty text if it is not known. */
+void sysfs_driver_version(char *text, size_t size);
+
 /* Write to @text a part of a sentence that names the programs that have the device open. */
 void kernel_users(struct litepcie *dev, char *text, size_t size);
 

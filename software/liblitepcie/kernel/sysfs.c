@@ -6,7 +6,8 @@
 
 /*
  * Use sysfs: find the PCI device behind a device file, read numbers, such as the interrupts that
- * Lanebox's driver counts, map BAR0 for LitePCIe's driver, and reset the card.
+ * Lanebox's driver counts, and the driver's version, map BAR0 for LitePCIe's driver, and reset the
+ * card.
  *
  * With Lanebox's driver the device file's entry in sysfs has a link to the PCI device. LitePCIe's
  * driver makes no such link. If that driver is bound to a single card, all its device files belong
@@ -142,6 +143,19 @@ int64_t sysfs_number(unsigned int minor, const char *name)
 		number = -1;
 	fclose(file);
 	return number;
+}
+
+void sysfs_driver_version(char *text, size_t size)
+{
+	FILE *file = fopen("/sys/module/litepcie/version", "re");
+
+	*text = '\0';
+	if (!file)
+		return;
+	if (!fgets(text, (int)size, file))
+		*text = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	fclose(file);
 }
 
 int64_t sysfs_interrupts(const struct litepcie_stream *stream)

@@ -84,7 +84,8 @@ class CaptureOptions(TypedDict, total=False):
               the driver that needs CAP_NET_RAW
     clock     "auto"; "host": the start of queue 0 sets the card's clock, by which frames have their
               times, to the host's time in UTC; "card": the clock goes on as it is, from the card's
-              reset on or from what it was set to; "auto": "card" on a simulated card, else "host"
+              reset on or from what it was set to; "auto": "host", or "card" on a simulated card and
+              with gateware or a driver that is too old to set the clock
     link      1: link type of the frames in a file; 1: Ethernet, 147 to 162: for private use
     queue     0: number of the card's queue. Start all other queues before queue 0
     rules     (): texts of up to 16 rules, as litepcie_capture_rule(3) has them; of queue 0 only

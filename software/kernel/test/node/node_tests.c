@@ -125,6 +125,8 @@ static void test_queues_of_a_run_have_the_same_flags(void)
 	need(!start(first, LITEPCIE_CAPTURE_KEEP_BAD), "START");
 	need(made.control & LITEPCIE_CAPTURE_BIT_CONTROL_KEEP_BAD, "the flag is not the card's");
 	need(info(first, 0).flags == LITEPCIE_CAPTURE_KEEP_BAD, "INFO's flags");
+	need(info(first, 0).start_flags == 2 * LITEPCIE_CAPTURE_HOST_CLOCK - 1,
+	     "INFO does not have all flags");
 	node_close(first);
 	node_close(other);
 }

@@ -737,6 +737,9 @@ static uint64_t ahead_after(unsigned int queue, uint32_t clock)
 	card.clock_reads = 0;
 	CHECK_EQUAL(litepcie_capture_open(&dev, &config, &capture), 0);
 	CHECK_EQUAL(litepcie_capture_start(capture), 0);
+	CHECK_EQUAL(litepcie_capture_settings(capture, &config), 0);
+	if (!queue)
+		CHECK_EQUAL(config.clock, card.ahead ? LITEPCIE_CLOCK_CARD : LITEPCIE_CLOCK_HOST);
 	CHECK_EQUAL(litepcie_capture_stop(capture), 0);
 	litepcie_capture_close(capture);
 	return card.ahead;
@@ -744,8 +747,8 @@ static uint64_t ahead_after(unsigned int queue, uint32_t clock)
 
 /*
  * The start of queue 0 sets the card's clock to the host's time if the setting asks for that, and
- * by default if the card is not a simulated one. Of several comparisons the most accurate one
- * counts.
+ * by default if the card is not a simulated one. The settings then say whose time it is. Of several
+ * comparisons the most accurate one counts.
  */
 static void the_clock_is_set_as_the_settings_say(void)
 {

@@ -6,7 +6,8 @@
 
 /*
  * Test kernel/capture.c on a driver that the test imitates: a call that waits for the card, and for
- * which the card takes too long, must return -ETIMEDOUT with a sentence that says what to do.
+ * which the card takes too long, must return -ETIMEDOUT with a sentence that says what to do. A
+ * driver that is older than the library must get no flag that it does not know.
  */
 #include <sys/ioctl.h>
 
@@ -32,7 +33,10 @@ static struct {
 	 */
 	int		error;
 	uint32_t	flags;		/* flags of the last ioctl CAPTURE_START */
-} driver;
+	/* flags of START that the driver knows, and those that it says in INFO */
+	uint32_t	known, told;
+	const char	*version;	/* the driver's version in sysfs */
+} driver = { .known = UINT32_MAX, .told = UINT32_MAX, .version = "" };
 
 static struct litepcie dev;
 static struct kernel_capture port = { .fd = -1, .taken = true };
@@ -49,9 +53,15 @@ static int fake_ioctl(int fd, unsigned long request, void *arg)
 		driver.stops += !generate->size;
 		return 0;
 	}
-	if (request == LITEPCIE_IOCTL_CAPTURE_START)
+	if (request == LITEPCIE_IOCTL_CAPTURE_START) {
 		driver.flags = ((struct litepcie_capture_start *)arg)->flags;
+		if (driver.flags & ~driver.known) {
+			errno = EINVAL;
+			return -1;
+		}
+	}
 	if (request == LITEPCIE_IOCTL_CAPTURE_INFO && !info->ask) {
+		info->start_flags = driver.told;
 		info->generating = driver.looks > 0;
 		driver.looks -= driver.looks > 0;
 		return 0;
@@ -66,6 +76,11 @@ struct litepcie_memory *kernel_pages_get(struct litepcie *unused, unsigned int k
 	(void)kind;
 	(void)bytes;
 	return NULL;
+}
+
+void sysfs_driver_version(char *text, size_t size)
+{
+	snprintf(text, size, "%s", driver.version);
 }
 
 static bool says(const char *words)
@@ -139,6 +154,67 @@ static void the_driver_sets_the_clock_that_it_is_told_to(void)
 	CHECK_EQUAL(start_capture(&capture), -EPERM);
 	CHECK_EQUAL(driver.flags, LITEPCIE_CAPTURE_HOST_CLOCK);
 	driver.error = 0;
+	dev.card.target[0] = '\0';
+}
+
+/*
+ * Check a start by a driver that knows the flags @known and says in INFO that it knows @told. The
+ * settings are one flag of every driver, @clock and @net. Returns what the start returns.
+ */
+static int start_by(uint32_t known, uint32_t told, uint32_t clock, bool net)
+{
+	driver.known = known;
+	driver.told = told;
+	driver.flags = UINT32_MAX;
+	capture.config.lossless = true;
+	capture.config.clock = clock;
+	capture.config.net = net;
+	return start_capture(&capture);
+}
+
+/*
+ * A driver that does not know the flag HOST_CLOCK starts a capture by the card's clock if the
+ * library may choose the clock. The settings then say so, and a driver that knows the flag gets it.
+ */
+static void an_older_driver_starts_by_the_card_s_clock(void)
+{
+	const uint32_t all = EARLY_FLAGS | LITEPCIE_CAPTURE_NET | LITEPCIE_CAPTURE_HOST_CLOCK;
+	const uint32_t old = EARLY_FLAGS;
+
+	CHECK_EQUAL(start_by(old, 0, LITEPCIE_CLOCK_AUTO, false), 0);
+	CHECK_EQUAL(driver.flags, LITEPCIE_CAPTURE_LOSSLESS);
+	CHECK_EQUAL(capture.config.clock, LITEPCIE_CLOCK_CARD);
+	CHECK_EQUAL(start_by(old, old, LITEPCIE_CLOCK_AUTO, false), 0);
+	CHECK_EQUAL(driver.flags, LITEPCIE_CAPTURE_LOSSLESS);
+	CHECK_EQUAL(start_by(all, all, LITEPCIE_CLOCK_AUTO, true), 0);
+	CHECK_EQUAL(driver.flags, LITEPCIE_CAPTURE_LOSSLESS | LITEPCIE_CAPTURE_NET |
+				  LITEPCIE_CAPTURE_HOST_CLOCK);
+	CHECK_EQUAL(capture.config.clock, LITEPCIE_CLOCK_AUTO);
+	CHECK_EQUAL(start_by(old | LITEPCIE_CAPTURE_NET, old | LITEPCIE_CAPTURE_NET,
+			     LITEPCIE_CLOCK_AUTO, true), 0);
+	CHECK_EQUAL(driver.flags, LITEPCIE_CAPTURE_LOSSLESS | LITEPCIE_CAPTURE_NET);
+}
+
+/*
+ * If the program itself asks for what the driver does not know, nothing is started, and the
+ * sentence says what to do. It has the driver's version, if that is known.
+ */
+static void an_older_driver_is_told_apart(void)
+{
+	CHECK_EQUAL(start_by(EARLY_FLAGS, 0, LITEPCIE_CLOCK_HOST, false), -EOPNOTSUPP);
+	CHECK_EQUAL(driver.flags, UINT32_MAX);
+	CHECK(says("fake: the driver litepcie.ko is older than this library"));
+	CHECK(says("cannot set the card's clock to the host's time: load the driver that came "
+		   "with the library, " LITEPCIE_RELEASE ", or record by the card's clock"));
+	driver.version = "0.0.9";
+	CHECK_EQUAL(start_by(EARLY_FLAGS, 0, LITEPCIE_CLOCK_AUTO, true), -EOPNOTSUPP);
+	CHECK_EQUAL(driver.flags, UINT32_MAX);
+	CHECK(says("the driver litepcie.ko 0.0.9 is older than this library and cannot record the "
+		   "frames of a net device") && says("or record without them"));
+	driver.error = EBUSY;
+	CHECK_EQUAL(start_by(EARLY_FLAGS, 0, LITEPCIE_CLOCK_CARD, false), -EBUSY);
+	CHECK_EQUAL(driver.flags, LITEPCIE_CAPTURE_LOSSLESS);
+	driver.error = 0;
 }
 
 int main(void)
@@ -147,5 +223,7 @@ int main(void)
 	a_start_of_the_generator_waits_for_its_last_frame();
 	a_card_that_does_not_rest_is_told();
 	the_driver_sets_the_clock_that_it_is_told_to();
+	an_older_driver_starts_by_the_card_s_clock();
+	an_older_driver_is_told_apart();
 	return failed_checks != 0;
 }

@@ -244,6 +244,17 @@ static void emit_nothing_counted(const struct emit *out)
 		emit_null(out, keys[i]);
 }
 
+/*
+ * Returns the value of --clock that says whose time the packets have, or NULL for a queue other
+ * than 0, whose program does not set the clock.
+ */
+static const char *clock_of(const struct litepcie_capture_config *config)
+{
+	if (config->queue)
+		return NULL;
+	return config->clock == LITEPCIE_CLOCK_HOST ? "host" : "card";
+}
+
 static void emit_recording(const struct emit *out, const struct recording *recording)
 {
 	emit_files(out, recording);
@@ -251,6 +262,7 @@ static void emit_recording(const struct emit *out, const struct recording *recor
 	emit_unsigned(out, "mbuf_bytes", NULL, recording->config.mbuf_bytes);
 	emit_known(out, "page_bytes", recording->config.page_bytes ?
 		   (int64_t)recording->config.page_bytes : -1);
+	emit_string(out, "clock", "  clock        %s\n", clock_of(&recording->config));
 	emit_number(out, "device_s", NULL, seconds_of(recording));
 	emit_known(out, "generated", recording->made_known ? (int64_t)recording->made : -1);
 	if (recording->counted)

@@ -359,6 +359,9 @@ static bool start(struct util *util, struct recording *recording)
 		rc = litepcie_capture_sort(recording->capture, recording->sorting);
 	if (rc == 0)
 		rc = litepcie_capture_start(recording->capture);
+	/* The start has chosen the clock, unless an option has. */
+	if (rc == 0)
+		litepcie_capture_settings(recording->capture, &recording->config);
 	if (rc == 0 && recording->generates)
 		rc = litepcie_capture_generate(recording->capture, &recording->generator);
 	if (rc == 0 && recording->play)
