@@ -231,7 +231,8 @@ struct litepcie_port_accounts {
 
 /*
  * Counts of a capture. The counts in @port are those of one moment. @position, @records, @lost and
- * @time_ns are from the last status line.
+ * @time_ns are from the last status line. Behind the kernel driver another program may have the
+ * queue. @position and @released are then those of its capture, and the other three are 0.
  */
 struct litepcie_capture_stats {
 	size_t		struct_size;

@@ -96,7 +96,8 @@ struct litepcie_capture_access {
 	int (*answers)(struct litepcie_capture *capture);
 	/*
 	 * Fill in two members of @stats: @port, the counts of each port's frames, all as of one
-	 * moment, and @net_lost.
+	 * moment, and @net_lost. If another program has the queue, @position and @released become
+	 * those of that program's capture.
 	 */
 	int (*accounts)(struct litepcie_capture *capture, struct litepcie_capture_stats *stats);
 	/* Set the rules and the table of queues in @sorting; NULL: all frames go to queue 0. */

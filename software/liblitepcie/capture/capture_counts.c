@@ -22,14 +22,15 @@ int litepcie_capture_stats(struct litepcie_capture *capture, struct litepcie_cap
 	};
 	int rc = litepcie_capture_poll(capture);
 
-	if (rc == 0)
-		rc = capture->access->accounts(capture, &found);
 	if (rc < 0)
 		return rc;
 	found.position = capture->seen.position;
 	found.records = capture->seen.records;
 	found.lost = capture->seen.lost;
 	found.time_ns = capture->seen.time;
+	rc = capture->access->accounts(capture, &found);
+	if (rc < 0)
+		return rc;
 	return litepcie_struct_out(stats, &found, sizeof(found), "litepcie_capture_stats");
 }
 

@@ -422,6 +422,10 @@ static int get_accounts(struct litepcie_capture *capture, struct litepcie_captur
 	for (unsigned int port = 0; port < LITEPCIE_CAPTURE_PORTS; port++)
 		memcpy(&stats->port[port], &info.port[port], sizeof(info.port[port]));
 	stats->net_lost = info.net_lost;
+	if (rc == 0 && !port_of(capture)->taken && info.ring_bytes) {
+		stats->position = info.position;
+		stats->released = info.limit - info.ring_bytes;
+	}
 	return rc;
 }
 

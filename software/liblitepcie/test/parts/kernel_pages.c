@@ -54,6 +54,7 @@ static struct {
 	/* sizes of huge pages that mmap() was asked for, as its flags, in the order of the calls */
 	unsigned int	asked[4];
 	unsigned int	askings;
+	bool		recorded;	/* true: a program has the queue */
 	uint32_t	queue;
 	struct litepcie_capture_start	start;
 	struct litepcie_capture_sort	sort;
@@ -151,6 +152,9 @@ static int made_up_ioctl(unsigned long request, void *argument)
 			return 0;
 		CHECK_EQUAL(info->ask, LITEPCIE_CAPTURE_ASK_ACCOUNTS);
 		fill(&info->port[0].delivered, 4 * LITEPCIE_CAPTURE_PORTS);
+		info->position = 3 * RING;
+		info->limit = info->position + RING / 2;
+		info->ring_bytes = driver.recorded ? RING : 0;
 		return 0;
 	case LITEPCIE_IOCTL_CAPTURE_DISCARDS:
 		fill(((struct litepcie_capture_discards *)argument)->account,
@@ -330,6 +334,28 @@ static void each_account_has_its_place(void)
 }
 
 /*
+ * A handle that has not taken its queue gets the position of the program that has the queue, and
+ * what that program has given back to the card. If no program has it, or the handle itself, these
+ * two counts are left to the caller.
+ */
+static void the_progress_of_another_program_is_told(void)
+{
+	struct litepcie_capture_stats stats = { .position = 7, .released = 5 };
+	struct litepcie_capture capture = begin(0, 0);
+
+	CHECK_EQUAL(tested.accounts(&capture, &stats), 0);
+	CHECK(stats.position == 7 && stats.released == 5);
+	driver.recorded = true;
+	CHECK_EQUAL(tested.accounts(&capture, &stats), 0);
+	CHECK(stats.position == 3 * RING && stats.released == 5 * RING / 2);
+	CHECK_EQUAL(tested.start(&capture), 0);
+	stats.position = stats.released = 9;
+	CHECK_EQUAL(tested.accounts(&capture, &stats), 0);
+	CHECK(stats.position == 9 && stats.released == 9);
+	tested.close(&capture);
+}
+
+/*
  * The driver's status page is an array with an element for each queue. The capture of queue 3 must
  * use element 3, which begins with the queue's status line.
  */
@@ -391,6 +417,7 @@ int main(void)
 	only_the_pages_that_were_asked_for_are_taken();
 	a_refused_ring_is_given_back_once();
 	each_account_has_its_place();
+	the_progress_of_another_program_is_told();
 	a_queue_has_its_own_status();
 	settings_go_to_the_driver();
 	return failed_checks != 0;
