@@ -14,8 +14,9 @@ import lanebox.vocabulary.HardBlock
   *
   * A frame is at `frame`, with its length in bytes, when it is complete. It begins with a row of
   * its own: `place`. `read` is the number of a row in the ring, and `data` follows two cycles
-  * later. The caller gives `read` from a register, since it goes to the memory as it is. A frame may be taken before its rows are read. They become free when `rest` says that all
-  * rows of taken frames were read, or when the frame after the next one is taken.
+  * later. The caller gives `read` from a register, since it goes to the memory as it is. A frame
+  * may be taken before its rows are read. They become free when `rest` says that all rows of taken
+  * frames were read, or when the frame after the next one is taken.
   */
 case class FrameStore(p: EngineParam) extends Component {
   val io = new Bundle {
