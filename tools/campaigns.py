@@ -83,7 +83,14 @@ CAMPAIGNS = {
     "programming": Campaign(2, ("test_flash", "test_programming")),
     "power": Campaign(1.5, ("test_power", "test_board_flash", "test_guest_card")),
     "virtio": Campaign(
-        17, ("test_guest_virtio*", "test_guest_net", "test_guest_packed", "test_virtio*")
+        18,
+        (
+            "test_guest_virtio*",
+            "test_guest_net",
+            "test_guest_packed",
+            "test_virtio*",
+            "test_wire_passt",
+        ),
     ),
     "capture": Campaign(
         45,

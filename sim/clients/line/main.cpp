@@ -32,8 +32,8 @@ namespace {
 // Five frames of 64 bytes on a line of 10 Gbit/s take 84 cycles of 4 ns.
 constexpr unsigned kTurn = 84;
 constexpr uint64_t kOnLine = 84 * 8;  // bits of a frame with preamble and gap
-constexpr uint64_t kAhead = 512;     // frames that the far end has sent before they are due
-constexpr uint64_t kQuiet = 10'000;  // cycles without any frame after which no more will come
+constexpr uint64_t kAhead = 512;      // frames that the far end has sent before they are due
+constexpr uint64_t kQuiet = 10'000;   // cycles without any frame after which no more will come
 
 class Options {
 public:
