@@ -44,7 +44,7 @@ ELSEWHERE: Table = {
     },
     "gateware/capture": {
         "CaptureBlock": "CaptureTest.scala",
-        "CaptureUnit registers": "sim/test/card/test_board_capture.py",
+        "registers": "sim/test/card/test_board_capture.py",
         "CaptureUnitVerilog CaptureVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
         "CaptureQueues QueueRings": "gateware/test/capture/queues/CaptureQueuesTest.scala",
     },
