@@ -20,7 +20,8 @@ from sim import artefacts
 from sim.board.process import BoardProcess
 from sim.endpoints import DEFAULT
 from sim.rows.measure import Conditions
-from sim.test.card.test_board_capture import PORT_MASK, Generated
+from sim.test.board.board_builds import build_executable
+from sim.test.card.test_board_capture import PORT_MASK, PORTS, Generated
 from sim.test.util.capture_tool import (
     LOST,
     PAGE,
@@ -160,6 +161,57 @@ def test_what_does_not_go_with_newest_is_refused(tool, tmp_path, options, senten
     file = tmp_path / "a.pcapng"
     assert sentence in tool.run("record", "--newest", *options, file, status=2)
     assert not file.exists()
+
+
+# --newest with several queues
+
+QUEUES = 4
+SMALL_RING, SMALL_MBUF = 1 << 20, 16 << 10
+STAGING = SMALL_RING // 4  # bytes of a queue's staging memory, the most that --newest allows
+SMALL = ["--newest", "--ring", SMALL_RING, "--mbuf", SMALL_MBUF, "--spread", "port"]
+
+
+@pytest.fixture
+def queues(program):
+    """Give lanebox-capture on a board whose capture has four queues."""
+    built = build_executable(capture=QUEUES)
+    with BoardProcess(built, Conditions().board_options()) as board:
+        yield Tool(program, board)
+
+
+def test_each_queue_has_its_newest_frames(queues, tmp_path):
+    """With --newest and --queues all, the file of each queue has that queue's newest frames, byte
+    for byte and up to the last. Queue 2 gets twice as many frames as queues 0 and 1, so more of its
+    ring is overwritten. Queue 3 gets none, and its file has only the header. A file has the whole
+    ring, or leaves out as many bytes as the queue's staging memory has."""
+    frames = Generated(64, PERIOD, count=56000)
+    files = [tmp_path / f"{n}.pcapng" for n in range(QUEUES)]
+    options = ["--queues", "all", *SMALL, "--rule", "port=3 queue=2"]
+    reports = queues.record(frames, *options, *files)["queues"]
+    of_queue = [[0], [1], [2, 3], []]
+    for report, file, ports in zip(reports, files, of_queue):
+        made = [number for number in range(frames.count) if number % PORTS in ports]
+        found = packets(file, tmp_path)
+        assert report["packets"] == len(made) and all(report[cause] == 0 for cause in LOST)
+        kept = made[len(made) - len(found) :]
+        assert [data for *_, data in found] == [frames.data(number) for number in kept]
+        assert [port for _, port, *_ in found] == [number % PORTS for number in kept]
+        size = file.stat().st_size - PAGE
+        least = SMALL_RING - STAGING if ports else 0
+        assert least <= size <= (SMALL_RING if ports else 0) and size % SMALL_MBUF == 0
+        more = max(0, len(made) * RECORD - size)
+        assert 0 <= report["overwritten_bytes"] - more < 2 * SMALL_MBUF + SMALL_RING / 50
+    for checked, report in zip(queues.check(*files[:3]), reports):
+        assert checked["first_mbuf"] * SMALL_MBUF == report["overwritten_bytes"] > 0
+
+
+def test_newest_is_for_all_queues_of_the_card(queues, tmp_path):
+    """--newest with rules or a spread is refused unless all queues of the card are recorded, since
+    the card would overwrite the ring of a queue that nobody records."""
+    frames = generate(Generated(64, PERIOD, count=100))
+    why = queues.run("record", "--queues", 2, *SMALL, *frames, f"{tmp_path}/out/", status=2)
+    assert "newest and rules or a spread: start all queues before queue 0; queue 2 is not" in why
+    assert list(tmp_path.rglob("*.pcapng")) == []
 
 
 # --clock
