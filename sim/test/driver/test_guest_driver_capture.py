@@ -18,6 +18,7 @@ from sim import artefacts
 from sim.endpoints import DEFAULT
 from sim.guest import kernel as guest_kernel
 from sim.guest import run
+from sim.pcap import first_difference
 from sim.test.board.board_builds import register_map
 from sim.test.card.test_board_capture import PORT_MASK, Generated
 from sim.test.driver.driver_guest import (
@@ -31,12 +32,16 @@ from sim.test.driver.driver_guest import (
 from sim.test.driver.live_guest import LiveGuest
 from sim.test.driver.test_guest_driver_power import removal
 from sim.test.util.capture_tool import compare, packets
+from sim.test.util.test_capture_live import objects
+from sim.test.util.test_capture_play import frames as packets_of
+from sim.test.util.test_capture_play import made
 from sim.test.virtio.virtio_guest import helper
 from tools.testing.seeds import SHIFT
 
 pytestmark = pytest.mark.guest
 
 NODE = "/dev/litepcie0-capture"
+PLAYED = "/played.pcapng"  # the file in the guest that `lanebox-capture play` sends to the card
 IOMMU = ("-device", "intel-iommu,intremap=on,caching-mode=on")
 RESCAN = "echo 1 >/sys/bus/pci/rescan"
 # The kernel folds its counts of pinned pages of each processor once a second, or when it is asked.
@@ -95,11 +100,18 @@ GENERATOR = ("size", "period", "count", "seed", "port_mask", "control")
 
 
 @pytest.fixture(scope="module")
-def guest(tmp_path_factory):
+def played(tmp_path_factory):
+    """Make a file of random packets of four ports. Returns its path on the host."""
+    return made(tmp_path_factory.mktemp("played") / "a.pcapng", count=400)
+
+
+@pytest.fixture(scope="module")
+def guest(tmp_path_factory, played):
     headers = artefacts.build(DEFAULT, capture=True).headers
     files = [
         (artefacts.capture_tool(headers, static=True), "bin/lanebox-capture"),
         (faulty_guest().module, FAULTY[1:]),
+        (played, PLAYED[1:]),
         (helper(guest_kernel.ensure(), "sleep"), "litepcie_sleep.ko"),
     ]
     programs = ("capture", "member", "stress", "unwind")
@@ -226,6 +238,72 @@ def test_a_recording_through_the_driver_has_every_frame(guest, tmp_path, size, c
     assert compare(json.loads(files["j"]), frames, found) == list(range(count))
     ports = json.loads(files["info"])["ports"]
     assert sum(port["delivered"]["frames"] for port in ports) == count
+
+
+def test_a_recording_through_the_driver_goes_into_a_pipe(guest, tmp_path):
+    """lanebox-capture writes what it records through the driver into a pipe. The program at the
+    pipe's other end gets a whole recording."""
+    frames = Generated(200, 4000, count=500)
+    what = f"--generate {frames.size},{frames.period},{frames.count} --seed {frames.seed}"
+    files = guest.run(
+        [
+            PINNED,
+            "mkfifo /tmp/pipe; cat /tmp/pipe >/out/a.pcapng & reader=$!",
+            f"lanebox-capture record -d /dev/litepcie0 --json {what} --port-mask {PORT_MASK} "
+            "--ring 1M /tmp/pipe >/out/j",
+            f"wait $reader; {NONE_PINNED}",
+        ]
+    )
+    recording = tmp_path / "a.pcapng"
+    recording.write_bytes(files["a.pcapng"])
+    found = packets(recording, tmp_path)
+    assert compare(json.loads(files["j"]), frames, found) == list(range(frames.count))
+
+
+def test_a_file_played_through_the_driver_comes_back(guest, played, tmp_path):
+    """lanebox-capture sends a file through the driver's h2c to the card's player, and records what
+    the card plays. Every packet comes back with its bytes, its port and its time. Without --record
+    the frames are dropped, and the next play sends all of them again."""
+    play = "lanebox-capture play -d /dev/litepcie0 --json"
+    files = guest.run(
+        [
+            PINNED,
+            f"{play} {PLAYED} >/out/dropped",
+            f"{play} --keep-time --record /out/back.pcapng {PLAYED} >/out/back",
+            f"lanebox-capture check /out/back.pcapng; {NONE_PINNED}",
+        ]
+    )
+    back = tmp_path / "back.pcapng"
+    back.write_bytes(files["back.pcapng"])
+    sent = packets_of(played)
+    assert len({packet.port for packet in sent}) == 4
+    assert first_difference(sent, packets_of(back)) is None
+    dropped, report = (json.loads(files[name]) for name in ("dropped", "back"))
+    assert dropped["packets"] == report["packets"] == report["recorded"] == len(sent) == 400
+    assert report["lost"] == 0
+
+
+def test_live_shows_the_recording_of_another_program(guest):
+    """While one program records through the driver, `lanebox-capture live` prints the rates of that
+    recording's ports, and takes nothing from it."""
+    record = f"--generate 64,60000 --port-mask {PORT_MASK} --ring 1M /tmp/a.pcapng"
+    files = guest.run(
+        [
+            PINNED,
+            f"lanebox-capture record -d /dev/litepcie0 --json {record} >/out/record & user=$!",
+            "while [ ! -s /tmp/a.pcapng ]; do kill -0 $user; sleep 0.05; done",
+            "lanebox-capture live -d /dev/litepcie0 --json --interval 1 --count 2 >/out/live",
+            f"kill $user; wait $user; lanebox-capture check /tmp/a.pcapng; {NONE_PINNED}",
+        ]
+    )
+    record = json.loads(files["record"])
+    *_, last = objects(files["live"].decode())
+    assert [port["port"] for port in last["ports"]] == list(range(PORT_MASK + 1))
+    assert last["packets_per_s"] > 0 and last["lost"] == record["lost_ring"] == 0
+    assert all(port["packets_per_s"] > 0 for port in last["ports"])
+    assert last["packets_per_s"] * last["seconds"] < record["packets"]
+    (file,) = record["files"]
+    assert 0 < last["position"] < file["bytes"] and last["released"] <= last["position"]
 
 
 def poke(register, value):
