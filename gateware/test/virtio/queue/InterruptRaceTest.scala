@@ -20,7 +20,7 @@ class InterruptRaceTest extends AnyFunSuite {
   import InterruptRaceTest._
   import RaceHost.{InterruptsPassNothing, NoRule, ReadsPassNothing, Rule}
 
-  val Wakes = sys.env.getOrElse("LANEBOX_WAKES", "20000").toInt
+  val Wakes = sys.env.getOrElse("LANEBOX_WAKES", "100000").toInt
 
   /** Races until the driver was woken `wakes` times, or with `breaks` until a wake-up was lost.
     * Returns the wake-ups and those that were lost.
