@@ -26,13 +26,13 @@ class QueuesCampaign(dut: CaptureQueues, seed: Int) {
   // The number of frames of each fate, and of other events of the campaign, for a report.
   val totals = mutable.Map[String, Long]().withDefaultValue(0L)
 
-  def run(steps: Int): Unit = {
+  def run(steps: Int, from: Int = 0): Unit = {
     val rounds = (steps + RoundSteps - 1) / RoundSteps
-    for (round <- 0 until rounds) {
+    for (round <- from until from + rounds) {
       val random = new Random(seed.toLong << 32 | round)
       val own    = CaptureCampaign.setup(random)
       val bench  = new CaptureQueuesBench(dut, random, own)
-      try recording(bench, own, random, first = round == 0)
+      try recording(bench, own, random, first = round == from)
       catch {
         case error: Throwable =>
           throw new AssertionError(s"seed $seed, round $round, $own: ${error.getMessage}", error)
@@ -56,8 +56,9 @@ class QueuesCampaign(dut: CaptureQueues, seed: Int) {
     // While the card stops, the host takes data in at least half of the cycles.
     b.hosts.head.pauses = 0.5 * r.nextDouble()
     // No frame may be lost with `lossless`, so all limits rise for the frames that wait for room.
-    for (_ <- 0 until 100 if own.lossless) {
-      b.stopped.clear()
+    // The staging memory has 4096 beats, of which the host takes one in two cycles at least.
+    b.run = false
+    for (_ <- 0 until 500 if own.lossless) {
       for (queue <- 0 until b.queues) b.raise(queue)
       b.cycles(20)
     }
@@ -121,21 +122,28 @@ object QueuesCampaign {
 
   val Param = CaptureParam(cells = 32, segments = 64, queues = 4)
 
-  /** Runs `steps` steps with `compiled`, a block of the parameters Param, and prints how many frames
-    * had each fate.
+  /** Runs `steps` steps with `compiled`, a block of the parameters Param, from round `from` on, and
+    * prints how many frames had each fate.
     */
-  def campaign(steps: Int, compiled: SimCompiled[CaptureQueues]): Map[String, Long] = {
+  def campaign(
+      steps: Int,
+      compiled: SimCompiled[CaptureQueues],
+      from: Int = 0
+  ): Map[String, Long] = {
     var found = Map[String, Long]()
     println(s"campaign of capture queues: $steps steps, seed ${Seed.value}")
     compiled.doSim("campaign", Seed.value) { dut =>
       val campaign = new QueuesCampaign(dut, Seed.value)
-      campaign.run(steps)
+      campaign.run(steps, from)
       found = campaign.totals.toMap
     }
     for ((what, number) <- found.toSeq.sorted) println(f"$number%12d $what")
     found
   }
 
-  def main(args: Array[String]): Unit =
-    campaign(args(0).toInt, LaneboxSim(CaptureQueues(Param)))
+  /** `QueuesCampaign STEPS [ROUND]`: a round that has failed is repeated by its number. */
+  def main(args: Array[String]): Unit = {
+    val from = args.lift(1).fold(0)(_.toInt)
+    campaign(args(0).toInt, LaneboxSim(CaptureQueues(Param)), from)
+  }
 }
