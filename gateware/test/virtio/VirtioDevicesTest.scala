@@ -9,6 +9,7 @@ import scala.language.reflectiveCalls
 import scala.util.Random
 import spinal.core.sim._
 
+import lanebox.capture.TestFrame
 import lanebox.virtio.vocabulary.{Violation, VirtioParam}
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
@@ -131,6 +132,62 @@ class VirtioDevicesTest extends NetBench {
     }
   }
 
+  for (rows <- Seq(1, 2, 3))
+    test(s"frames of $rows rows, one behind the other, fill the store and damage none") {
+      run(s"brim$rows") { (driver, far) =>
+        driver.initialise(16)
+        // The header takes 12 bytes of a frame's first row.
+        val input = Seq.tabulate(param.rows / rows + 40) { n =>
+          IndexedSeq.tabulate(32 * rows - VirtioParam.NetHeader)(i => (n * 7 + n / 256 + i).toByte)
+        }
+        far.input ++= input.map(data => TestFrame(0, 0, data.size, data))
+        driver.until("the end of the frames")(far.idle)
+        driver.step(10)
+        val lost = driver.read(Dropped).toInt
+        assert(lost > 20 && lost < 60, s"$lost frames are lost")
+        driver.until("all others", 100000) {
+          work(driver, None)
+          driver.frames.size == input.size - lost
+        }
+        // The store is full once, so the frames in front are there.
+        assert(driver.frames == input.take(input.size - lost))
+      }
+    }
+
+  test("a large frame begins only if the store has room for it, however full the store is") {
+    run("begins") { (driver, far) =>
+      val large = IndexedSeq.tabulate(NetBench.Largest)(_.toByte)
+      for (left <- -32 until VirtioParam.FlightRows by 8) {
+        driver.host.silent = false
+        driver.initialise(16)
+        far.stalls = 1
+        far.taken.clear()
+        // Frames of a row each, until that many rows are left beside a large frame, or until the
+        // device begins no frame any more.
+        var (short, waits) = (0, 0)
+        while (short < param.rows - param.largestRows - left && waits < 500) {
+          driver.collect()
+          waits += 1
+          if (driver.transmit.room > 8) {
+            driver.sendFrame(Seq.fill(20)(short.toByte), parts = 1)
+            driver.publish(1)
+            short += 1
+            waits = 0
+          }
+          driver.step(1)
+        }
+        driver.sendFrame(large)
+        driver.publish(1)
+        driver.step(2000)
+        far.stalls = 0
+        driver.until(s"all frames, $left", 20000)(far.taken.size == short + 1)
+        assert(driver.read(Dropped) == 0, s"$left")
+        assert(far.taken.last == large)
+        driver.reset()
+      }
+    }
+  }
+
   test(s"a frame that is too long for its chain is lost and counted, seed ${Seed.value}") {
     run("long") { (driver, far) =>
       driver.initialise(16)
@@ -177,6 +234,24 @@ class VirtioDevicesTest extends NetBench {
       driver.host.silent = false
       driver.initialise(16)
       traffic(driver, far, 30)
+    }
+  }
+
+  test(s"a frame that goes on while a reset ends leaves no row, seed ${Seed.value}") {
+    run("ends") { (driver, far) =>
+      // The frame has 48 beats, so its first beats come before the reset and some during its end.
+      for (cycle <- 0 until 32 by 4) {
+        driver.host.silent = false
+        driver.initialise(16)
+        far.input += TestFrame(0, 0, NetBench.Largest, IndexedSeq.fill(NetBench.Largest)(7.toByte))
+        driver.step(4 + cycle)
+        driver.reset()
+        driver.until("the end of the frame")(far.idle)
+        driver.host.silent = false
+        driver.initialise(16)
+        traffic(driver, far, 2)
+        driver.reset()
+      }
     }
   }
 

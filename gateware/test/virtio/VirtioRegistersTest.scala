@@ -121,6 +121,19 @@ class VirtioRegistersTest extends ConsoleBench {
     }
   }
 
+  test("a reset clears an interrupt status that was not acknowledged") {
+    run("forgotten") { driver =>
+      driver.initialise(16)
+      driver.send(20)
+      driver.publish(1)
+      driver.until("the interrupt")(driver.interrupts(1) > 0)
+      driver.step(2)
+      assert(driver.read(InterruptStatus) == 1)
+      driver.reset()
+      assert(driver.read(InterruptStatus) == 0)
+    }
+  }
+
   val agreed = features(VirtioParam.RingReset, VirtioParam.NotificationData)
 
   test("without RING_RESET the register QueueReset reads 0 and does nothing") {
