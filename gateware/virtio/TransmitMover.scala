@@ -168,7 +168,8 @@ case class TransmitMover(p: EngineParam) extends Component {
     io.pause := RegNext(last) init False
     io.done  := RegNext(io.pause) init False
     // No data comes while `pause` is high, so `ask.failed` is the same as a cycle later.
-    io.failed := RegNext(io.pause && ask.failed) init False
+    val fails = RegNext(io.pause && ask.failed) init False
+    io.failed := fails
   }
 }
 

@@ -101,6 +101,7 @@ def faked(monkeypatch):
     monkeypatch.setattr(bench.cpu, "rows", by_software("sim/cpu/awake"))
     monkeypatch.setattr(bench.virtio_latency, "rows", rows("virtio/reads/split"))
     monkeypatch.setattr(bench.virtio_latency, "packed_rows", rows("virtio/reads/packed"))
+    monkeypatch.setattr(bench.virtio_line, "rows", rows("virtio/line/10g/64"))
     monkeypatch.setattr(bench.capture_line, "rows", rows("capture/line/4x10/64"))
     monkeypatch.setattr(bench.capture_both, "rows", rows("capture/both/4x10/64"))
     monkeypatch.setattr(bench.capture_cost, "rows", rows("capture/latency/64"))
