@@ -21,6 +21,11 @@
  * looks like a slow host.
  */
 #define TRIES		3u
+/*
+ * Largest number of further runs in place of runs whose window has no bytes. A program that was not
+ * scheduled for a while may miss all of a short run.
+ */
+#define MISSED		5u
 /* longest wait in seconds for the next buffer; a longer wait is a failure of the run */
 #define TIMEOUT_S	30
 
@@ -187,18 +192,29 @@ static bool settled(const struct util *util, const struct rates_plan *plan,
 	       plan->run.duration_s > 0 || rates_binds(rate) != LIMIT_BY_HOST;
 }
 
+/* Returns true if the window of a run of a given size, which measured @rate, has no bytes. */
+static bool is_missed(const struct util *util, const struct rates_plan *plan,
+		      const struct rate *rate)
+{
+	return plan->bytes && rate->valid && !rate->bytes && !util->failed && !util_interrupted();
+}
+
 /*
  * Measure c2h, h2c or duplex, as @way says, by runs until settled() returns true, but by at most
- * TRIES. The fastest run counts, since a program that was not scheduled for a while during a run
- * makes the host look slow.
+ * TRIES, without those that is_missed() leaves out. The fastest run counts, since a program that
+ * was not scheduled for a while during a run makes the host look slow.
  */
 void rates_measure_way(struct rates *rates, enum rates_way way, const struct rates_plan *plan,
 		       struct rate *rate)
 {
+	unsigned int missed = 0;
+
 	for (unsigned int i = 0; i < TRIES; i++) {
 		struct rate tried = { .id = ids[way] };
 
-		measure(rates, way, plan, &tried);
+		do
+			measure(rates, way, plan, &tried);
+		while (is_missed(rates->util, plan, &tried) && missed++ < MISSED);
 		if (i == 0 || (tried.valid && (!rate->valid || tried.gb_per_s > rate->gb_per_s)))
 			*rate = tried;
 		if (settled(rates->util, plan, &tried))

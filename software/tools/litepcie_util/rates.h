@@ -104,7 +104,8 @@ void rates_learn_host(struct rates *rates);
 
 /*
  * Measure c2h, h2c or duplex, as @way says, into @rate, by at most three runs of which the fastest
- * counts. Failures are noted in rates->util, and make @rate invalid. The limits of duplex and of
+ * counts. A run of a given size that the program has missed, so that its window has no bytes, is
+ * repeated. Failures are noted in rates->util, and make @rate invalid. The limits of duplex and of
  * packets include the round trip of reads only if h2c alone was measured before, since only such a
  * run measures the round trip.
  */

@@ -140,6 +140,19 @@ static void the_best_of_a_few_runs_counts(void)
 	CHECK(rate.valid && rate.gb_per_s == 9 && made == 2);
 }
 
+/* A run whose window has no bytes must be repeated, five times in all, and does not count. */
+static void a_run_that_was_missed_is_repeated(void)
+{
+	const struct rates_plan plan = { .bytes = RATES_LEAST_BYTES };
+	struct rate rate = measured(&plan, RATES_C2H, 0, 3, 9);
+
+	CHECK(rate.valid && rate.gb_per_s == 9 && made == 3);
+	for (size_t i = 0; i < 8; i++)
+		speeds[i] = 0;
+	rate = measured(&plan, RATES_C2H, 0, 0, 0);
+	CHECK(rate.valid && rate.gb_per_s == 0 && made == 3 + 5);
+}
+
 static void a_run_that_fails_is_the_last(void)
 {
 	const struct rates_plan plan = { .bytes = RATES_LEAST_BYTES };
@@ -213,6 +226,7 @@ static void only_the_ways_of_a_plan_are_measured(void)
 int main(void)
 {
 	the_best_of_a_few_runs_counts();
+	a_run_that_was_missed_is_repeated();
 	a_run_that_fails_is_the_last();
 	a_run_of_a_given_duration_is_made_once();
 	each_way_has_its_run();
