@@ -144,8 +144,8 @@ object InterruptRace {
   val Available   = 0x20000
   val Used        = 0x30000
 
-  /** What the device gets in a cycle. `answer`, valid with `answered`, is what a read has found. If
-    * that is the available index, it is in the upper half.
+  /** The inputs of the device in a cycle. `answer`, valid with `answered`, has the data of a read. An
+    * available index is in its upper half.
     */
   case class Drive() extends Bundle {
     val answer   = Bits(32 bits)
@@ -161,8 +161,8 @@ object InterruptRace {
     val alone    = Bool()        // It may begin while others are under way.
   }
 
-  /** What the device does in a cycle. With `shows` it writes a used element of a packed ring, or the
-    * used index `value` of a split one. With `arms` it writes `value` as its own event.
+  /** The outputs of the device in a cycle. With `shows` the device writes a used element of a packed
+    * ring, or the used index `value` of a split one. With `arms` it writes `value` as its own event.
     */
   case class Seen() extends Bundle {
     val value     = Bits(18 bits)

@@ -99,7 +99,7 @@ class RaceHost(random: SplittableRandom, queue: RaceQueue, breaks: RaceHost.Rule
 
 object RaceHost {
 
-  /** What the device relies on. */
+  /** A rule that the host keeps, and on which the device relies. */
   sealed trait Rule
   case object ReadsPassNothing      extends Rule // No read passes a write.
   case object InterruptsPassNothing extends Rule // `posted` says that no write waits.
