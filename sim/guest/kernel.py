@@ -3,10 +3,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Fetches a Debian kernel for the guest, with the headers that match it and a static busybox.
 
-Promises: image, headers and kbuild have one version. They come from the machine's own release, so
-that its compiler can build the driver. The unpacked tree may be moved. The newest version in the
-archive is taken, and kept until build/kernel is removed. The flavour is `cloud`: drivers that a
-virtual machine boots from are built in, and the image has a third of the size of the usual one.
+Promises: image and headers have one version, and kbuild is one that the headers accept. They come
+from the machine's own release, so that its compiler can build the driver. The unpacked tree may be
+moved. The newest version in the archive is taken, and kept until build/kernel is removed. The
+flavour is `cloud`: drivers that a virtual machine boots from are built in, and the image has a
+third of the size of the usual one.
 
 The variable KERNEL names the series. Debian 12 has 6.1 (the default) and 6.12 (from its security
 archive). Debian 13 has 6.12 and, in its backports, the newest series. These come from the same
@@ -95,12 +96,21 @@ def plan(archive: Archive, series: str) -> tuple[dict, Plan]:
     It is (release and version for the manifest, the packages to fetch)."""
     release, fields = choose(archive, series)
     version = fields["Version"]
-    # Of the packages that the headers depend on, only the common headers and kbuild are fetched.
-    # The compiler and all others are the machine's own.
-    parts = re.findall(r"(linux-headers-\S+-common|linux-kbuild-[^\s,]+)", fields["Depends"])
-    names = [part_of_image(archive, release, "binary"), f"linux-headers-{release}", *parts]
-    exact = archive.plan_exact([*(f"{name}={version}" for name in names), "busybox-static"])
+    own = [part_of_image(archive, release, "binary"), f"linux-headers-{release}"]
+    pinned = [f"{name}={version}" for name in own]
+    exact = archive.plan_exact([*pinned, *parts_of_headers(fields["Depends"]), "busybox-static"])
     return {"release": release, "version": version}, exact
+
+
+def parts_of_headers(depends: str) -> list[str]:
+    """Return the packages to fetch of those that a header package depends on, for apt-get.
+
+    They are the common headers and kbuild. The compiler and all others are the machine's own. A
+    package gets the version that `depends` demands with "=". Without one, apt takes the newest:
+    kbuild serves all releases of Linux 6.1, and its next version is in the archive for hours or
+    days before the image of that version is signed."""
+    part = r"(linux-(?:headers-\S+-common|kbuild-[^\s,]+))(?: \(= ([^)]+)\))?"
+    return [f"{name}={version}" if version else name for name, version in re.findall(part, depends)]
 
 
 def part_of_image(archive: Archive, release: str, part: str) -> str:
