@@ -94,7 +94,7 @@ HELD: Table = {
             "test_a_disk_reads_and_writes_the_card_s_memory": "kernel/p2pmem",
         },
     ),
-    "software/test/test_software_library.py": (
+    "software/test/library/test_software_library.py": (
         "The program has the name of the source of which they are parts, or tests a whole layer.",
         {
             "test_records_are_found_and_broken_ones_noticed": (
@@ -125,7 +125,7 @@ HELD: Table = {
             "test_counts_go_on_behind_their_wrap": "liblitepcie/dma/table/table",
         },
     ),
-    "software/test/test_software_installed.py": (
+    "software/test/library/test_software_installed.py": (
         "All examples of the manual are built as a user builds them.",
         {
             "test_examples_of_the_manual_run": (
@@ -137,7 +137,7 @@ HELD: Table = {
             ),
         },
     ),
-    "software/test/test_litepcie.py": (
+    "software/test/library/test_litepcie.py": (
         "Its failures are those of litepcie.c, which opens the socket by it.",
         {
             "test_a_device_that_cannot_be_opened_is_one_sentence": (
@@ -145,7 +145,7 @@ HELD: Table = {
             ),
         },
     ),
-    "software/test/test_util_info.py": (
+    "software/test/util/test_util_info.py": (
         "`info` prints what these sources have found out.",
         {
             "test_info_shows_what_was_negotiated": "liblitepcie/describe/card",
@@ -154,13 +154,13 @@ HELD: Table = {
             ),
         },
     ),
-    "software/test/test_vfio_user.py": (
+    "software/test/library/test_vfio_user.py": (
         "They are parts of vfio_user.c, which no caller uses without them.",
         {
             "test_a_board_that_reads_host_memory_by_message_is_served": "liblitepcie/sim/backend",
         },
     ),
-    "software/test/test_util_main.py": (
+    "software/test/util/test_util_main.py": (
         "It is what the main.c of both programs have in common.",
         {
             "test_help_names_every_command_and_the_exit_statuses": "tools/litepcie_util/program",
@@ -211,26 +211,26 @@ HELD: Table = {
             ),
         },
     ),
-    "software/test/test_capture_find.py": (
+    "software/test/capture/test_capture_find.py": (
         "`find` is the only command with filters.",
         {
             "test_a_filter_finds_its_packets_and_no_others": "tools/lanebox_capture/find/filter",
         },
     ),
-    "software/test/test_capture_disk.py": (
+    "software/test/capture/test_capture_disk.py": (
         "`disk` is the only command that tries a disk.",
         {
             "test_what_is_measured_is_told": "tools/lanebox_capture/disk/trial_print",
         },
     ),
-    "software/test/test_util_dma_test.py": (
+    "software/test/util/test_util_dma_test.py": (
         "`dma_test` runs them, and its output shows what they do.",
         {
             "test_dma_test_compares_every_buffer_it_was_asked_for": "tools/litepcie_util/streams",
             "test_one_flipped_bit_fails_the_run_and_is_named": "tools/litepcie_util/dma/dma_judge",
         },
     ),
-    "software/test/test_util_dma_bench.py": (
+    "software/test/util/test_util_dma_bench.py": (
         "They are parts of cmd_dma_bench.c.",
         {
             "test_dma_bench_tells_how_it_goes_on": (
@@ -239,7 +239,7 @@ HELD: Table = {
             "test_dma_bench_sweeps_over_sizes": "tools/litepcie_util/dma/dma_bench_sweep",
         },
     ),
-    "software/test/test_util_mmio_bench.py": (
+    "software/test/util/test_util_mmio_bench.py": (
         "It is a part of cmd_mmio_bench.c.",
         {
             "test_times_are_in_the_ticks_of_the_card": "tools/litepcie_util/mmio/mmio_measure",
@@ -251,13 +251,13 @@ HELD: Table = {
             "test_dma_bench_says_the_same_by_software": "tools/litepcie_util/dma/dma_bench_slot",
         },
     ),
-    "software/test/test_util_list.py": (
+    "software/test/util/test_util_list.py": (
         "`list` is the command that shows what it finds.",
         {
             "test_list_knows_the_cards_that_the_driver_knows": "tools/litepcie_util/host/pci",
         },
     ),
-    "software/test/test_util_vfio.py": (
+    "software/test/util/test_util_vfio.py": (
         "`vfio unbind` is its only caller.",
         {
             "test_unbind_names_who_has_the_card_and_changes_nothing": (
@@ -354,7 +354,10 @@ def own_test(source: str, listed: Iterable[str]) -> str | None:
     programs = [f"{place.parent.name}_{place.stem}.c", f"{place.stem}.c"]
     python = f"test_{IN_FRONT[part]}_{place.stem.removeprefix('cmd_')}.py"
     patterns = [f"software/{place.parts[1]}/test/(.*/)?{name}" for name in programs]
-    patterns += [f"software/test/(test_{place.stem}.py|{python})", f"sim/test/(.*/)?{python}"]
+    patterns += [
+        f"software/test/(?!python/)(.*/)?(test_{place.stem}.py|{python})",
+        f"sim/test/(.*/)?{python}",
+    ]
     listed = list(listed)
     found = (name for pattern in patterns for name in listed if re.fullmatch(pattern, name))
     return next(found, None)

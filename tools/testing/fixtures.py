@@ -94,7 +94,7 @@ def tool(built):
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
     """Return a stand-in for the machine's sysfs and /dev, which litepcie_util uses in this test."""
-    from software.test.sysfs_standin import Machine
+    from software.test.standin.sysfs_standin import Machine
 
     monkeypatch.setenv("LITEPCIE_ROOT", str(tmp_path))
     return Machine(tmp_path)
@@ -106,7 +106,7 @@ def card(built, tmp_path):
 
     Use: `with card(flip=("c2h", 3)) as standin:`.
     """
-    from software.test.vfio_user_standin import Standin
+    from software.test.standin.vfio_user_standin import Standin
 
     def make(**faults):
         return Standin(tmp_path / "s", built.csr_json, **faults)

@@ -297,7 +297,7 @@ ELSEWHERE: Table = {
         "flash": "test_flash_rows.py",
         "host_record": "test_host.py",
         "held idle_reads": "test_streams.py",
-        "limits_header": "software/test/test_util_limits.py",
+        "limits_header": "software/test/util/test_util_limits.py",
         "model": "sim/test/model/test_model_ideal.py",
         "user_slot": "test_user_rows.py",
     },

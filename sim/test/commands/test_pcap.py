@@ -14,7 +14,7 @@ import pytest
 from sim import pcap
 from sim.pcap import Packet, first_difference, packets
 from sim.rows import limits
-from software.test.pcapng_blocks import interface, packet, section
+from software.test.capture.pcapng_blocks import interface, packet, section
 from tools.testing.repository import ROOT
 
 SECONDS = 900

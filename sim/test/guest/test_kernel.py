@@ -27,7 +27,8 @@ PACKAGES = {
         "Version": "6.12.117-1~deb12u1",
         "Depends": "linux-base (>= 4.12~), linux-headers-6.12.117+deb12-common "
         "(= 6.12.117-1~deb12u1), linux-image-6.12.117+deb12-cloud-amd64 (= 6.12.117-1~deb12u1) "
-        "| linux-image-6.12.117-unsigned (= 6.12.117-1~deb12u1), linux-kbuild-6.12.117+deb12, gcc-12",
+        "| linux-image-6.12.117-unsigned (= 6.12.117-1~deb12u1), linux-kbuild-6.12.117+deb12, "
+        "gcc-12",
     },
 }
 # These packages stand in for a release's backports, which keep kernels that a newer one has

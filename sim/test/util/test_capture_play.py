@@ -25,7 +25,7 @@ from sim.guest.packages import SetupError
 from sim.pcap import Packet, blocks, first_difference, packets
 from sim.rows.measure import Conditions
 from sim.test.util.tcpdump_captures import ethernet_captures
-from software.test.pcapng_blocks import interface, packet, section
+from software.test.capture.pcapng_blocks import interface, packet, section
 from software.test.software_build import build_unchecked
 from tools.testing.repository import ROOT
 from tools.testing.seeds import SHIFT

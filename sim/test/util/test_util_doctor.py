@@ -15,7 +15,7 @@ from sim.board.process import BoardProcess
 from sim.rows import limits
 from sim.rows.measure import Conditions
 from sim.test.board.board_builds import ROOT
-from software.test.sysfs_standin import Machine, config_space
+from software.test.standin.sysfs_standin import Machine, config_space
 
 CARD, PORT = "0000:02:00.0", "0000:00:01.0"
 

@@ -16,7 +16,7 @@ from sim.board.process import BoardProcess
 from sim.rows.measure import Conditions
 from sim.test.board.board_builds import ROOT
 from sim.test.services.card_contents import built_firmware, flash_file, qsfp28, sample
-from software.test.sysfs_standin import Machine
+from software.test.standin.sysfs_standin import Machine
 
 TOOLS = ROOT / "software" / "tools"
 CARD = "0000:22:00.0"

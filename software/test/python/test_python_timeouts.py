@@ -10,7 +10,7 @@ import inspect
 
 import pytest
 
-from software.test.vfio_user_standin import Standin
+from software.test.standin.vfio_user_standin import Standin
 from tools.testing.repository import ROOT, run_sim_target
 
 

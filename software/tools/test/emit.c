@@ -6,7 +6,7 @@
 
 /*
  * Test emit.c: print a result that has each kind of value, as text, or as JSON with the argument
- * "json". software/test/test_util_parts.py parses the JSON and compares the text.
+ * "json". software/test/util/test_util_parts.py parses the JSON and compares the text.
  */
 #include <string.h>
 

@@ -6,7 +6,7 @@
 
 /*
  * Print the limits that litepcie_util computes for the conditions on standard input, one set of
- * conditions in each line. software/test/test_util_limits.py compares these limits with those of
+ * conditions in each line. software/test/util/test_util_limits.py compares these limits with those of
  * sim/rows/limits.py. No card is needed.
  */
 #include <stdio.h>

@@ -86,8 +86,8 @@ def test_a_guest_does_not_hold_what_a_program_runs_in_seconds():
         ("kernel/dma/ring.c", "software/kernel/test/dma_ring.c"),
         ("kernel/dma/ring.c", "sim/test/driver/test_guest_driver_ring.py"),
         ("liblitepcie/vfio/group.c", "software/test/test_group.py"),
-        ("tools/litepcie_util/host/cmd_list.c", "software/test/test_util_list.py"),
-        ("tools/lanebox_capture/main.c", "software/test/test_capture_main.py"),
+        ("tools/litepcie_util/host/cmd_list.c", "software/test/util/test_util_list.py"),
+        ("tools/lanebox_capture/main.c", "software/test/capture/test_capture_main.py"),
         ("kernel/dma/ring.c", None),
         ("liblitepcie/man/examples/ring.c", None),
     ],
@@ -97,8 +97,8 @@ def test_a_test_of_the_source_s_name_is_found(source, test):
     of another part, and none whose name only ends alike.
     """
     others = ["software/liblitepcie/test/ring.c", "software/kernel/test/node/node_ring.c"]
-    others += ["gateware/test/test_group.py", "software/test/test_capture_list.py"]
-    others += ["software/test/test_util_main.py"]
+    others += ["gateware/test/test_group.py", "software/test/capture/test_capture_list.py"]
+    others += ["software/test/util/test_util_main.py"]
     assert own_test(f"software/{source}", [*others, *([test] if test else [])]) == test
 
 

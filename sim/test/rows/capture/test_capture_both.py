@@ -19,7 +19,7 @@ from sim.rows.capture.both import SIZES, Packets, both, played
 from sim.rows.capture.line import DEVICE_NS
 from sim.rows.limits import capture_record
 from sim.rows.measure import Conditions
-from software.test.pcapng_blocks import interface, section
+from software.test.capture.pcapng_blocks import interface, section
 
 SHORT = DEVICE_NS / 20  # ns of device time: 50,000 frames of 64 B
 SEAL = 64  # bytes of the block at the end of each MBUF

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from software.test.vfio_user_standin import Standin
+from software.test.standin.vfio_user_standin import Standin
 from tools.testing.repository import ROOT, run_sim_target
 
 
