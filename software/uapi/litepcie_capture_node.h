@@ -392,7 +392,7 @@ struct litepcie_capture_status {
 	__le64 records;		/* number of records (frames) written since the start */
 	/* frames of the queue lost since the start: no room in ring or staging memory */
 	__le64 lost;
-	__le64 time;		/* device time in ns at which the card wrote this line */
+	__le64 time;		/* time in ns by the card's clock at which this line was written */
 	__u64 limit;		/* position up to which the card may write, except with NEWEST */
 	/*
 	 * @run: state of the queue, LITEPCIE_CAPTURE_RUN_; @error: error that

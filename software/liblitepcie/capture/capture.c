@@ -112,7 +112,7 @@ static int check_config(struct litepcie *dev, const struct litepcie_capture_conf
 				     count_queues(dev));
 	if (config->newest && config->ring_bytes / 4 < staging)
 		return litepcie_fail(-EINVAL, "newest with a ring of %llu bytes: it must have %u "
-				     "or more, four times the card's staging memory",
+				     "or more, four times the staging memory of a queue",
 				     (unsigned long long)config->ring_bytes, 4 * staging);
 	return 0;
 }

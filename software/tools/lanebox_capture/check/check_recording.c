@@ -85,9 +85,9 @@ static bool check_counts(struct walk *walk, const struct block *block)
 		return broken(walk, block->offset, "the seal of MBUF %llu follows that of %llu",
 			      (unsigned long long)number, (unsigned long long)walk->seal_number);
 	/*
-	 * A seal has device time. The packets of its MBUF (part of a recording) may have the times
-	 * of a file that was played with --keep-time, so a seal's time is compared only with that
-	 * of the last seal.
+	 * A seal has the time of the card's clock. The packets of its MBUF (part of a recording)
+	 * may have the times of a file that was played with --keep-time, so a seal's time is
+	 * compared only with that of the last seal.
 	 */
 	if (time < walk->seal_time)
 		return broken(walk, block->offset, "the seal's time of %llu ns is before that of "

@@ -313,8 +313,8 @@ static const struct util_option options[] = {
 	  .help = "all frames come from port N. Otherwise the number of its interface in the "
 		  "file is the port of a packet" },
 	{ .name = "keep-time", .to = &playing.play.settings.keep_time,
-	  .help = "frames have their recorded times. Otherwise they have the device times at "
-		  "which they are played" },
+	  .help = "frames have their recorded times. Otherwise they have the times at which the "
+		  "card plays them" },
 	{ .name = "record", .value = "FOLDER|FILE", .parse = option_text,
 	  .to = &playing.recording.target,
 	  .help = "record what the card captures meanwhile, as record does" },

@@ -448,7 +448,7 @@ static const struct util_option options[] = {
 		  "from the card's reset on or from what it was set to; auto: card on a simulated "
 		  "card, else host (auto)" },
 	{ .name = "lossless", .to = &recording.config.lossless,
-	  .help = "let frames wait for room; only the generator can wait" },
+	  .help = "let frames wait for room. Those of the net device cannot wait" },
 	{ .name = "newest", .to = &recording.config.newest,
 	  .help = "flight recorder: let new frames overwrite the oldest in the ring, and write what "
 		  "the ring has into a file when the recording ends" },

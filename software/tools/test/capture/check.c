@@ -360,9 +360,9 @@ static void each_rule_is_noticed(const uint8_t *data)
 
 /*
  * Frames of `play --keep-time` have the times of the played file, and seals (the blocks that end
- * the parts of a recording) have device time. So check_bytes() must accept packets that are later
- * than their seal. It must also accept packets whose times are out of order, and must then set
- * check.unordered.
+ * the parts of a recording) have the time of the card's clock. So check_bytes() must accept packets
+ * that are later than their seal. It must also accept packets whose times are out of order, and
+ * must then set check.unordered.
  */
 static void played_times_are_taken(const uint8_t *data)
 {
