@@ -206,7 +206,8 @@ const struct command cmd_console = {
 		"that is no terminal is passed on, and the answers to it are printed.\n"
 		"\n"
 		"With --json standard input is read to its end, and the answers become one\n"
-		"string. The card must have been built with a management CPU. Needs root.\n",
+		"string. The card must have been built with a management CPU. Needs root or\n"
+		"CAP_SYS_RAWIO.\n",
 	.examples =
 		"  sudo litepcie_util console\n"
 		"  echo log | sudo litepcie_util console\n",

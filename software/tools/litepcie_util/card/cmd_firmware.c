@@ -142,7 +142,8 @@ const struct command cmd_firmware = {
 		"runs until the card is configured anew. The card checks the image's CRC-32\n"
 		"before it starts, and keeps the CPU in reset after three starts without a\n"
 		"heartbeat; the exit status is 1 then. firmware/README.md says how to make one.\n"
-		"The card must have been built with a management CPU. Needs root.\n",
+		"The card must have been built with a management CPU. load needs root or\n"
+		"CAP_SYS_RAWIO.\n",
 	.most = 2,
 	.takes = "info, or load and a file",
 	.examples = "  sudo litepcie_util firmware load image.bin\n",
