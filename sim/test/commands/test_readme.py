@@ -51,6 +51,7 @@ IN_THE_TEXT = {
     "make soak": "tools/test/test_campaigns.py::test_every_soak_test_is_in_one_campaign",
     "make soak SOAK=full": "sim/test/driver/test_guest_driver_soak.py::test_surprise_removals",
     "make soak SOAK=kernels": "sim/test/util/test_user_iommufd.py::test_iommufd_passes_the_same_suite",
+    "make -C software": "software/test/library/test_software_installed.py::test_programs_that_were_built_are_installed",
     "make -C software/kernel": "sim/test/commands/test_readme.py::test_the_driver_is_built_by_its_makefile",
     "man software/tools/litepcie_util.1": "software/test/util/test_util_main.py::test_the_manual_page_is_well_formed",
     "man software/tools/lanebox-capture.1": "software/test/capture/test_capture_main.py::test_the_manual_page_is_well_formed",

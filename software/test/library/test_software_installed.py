@@ -20,6 +20,8 @@ from software.test.standin.vfio_user_standin import Standin
 from tools.testing.repository import ROOT
 
 LIBRARY = ROOT / "software" / "liblitepcie"
+TOOLS = ROOT / "software" / "tools"
+PROGRAMS = ("litepcie_util", "lanebox-capture")
 
 
 @pytest.fixture(scope="session")
@@ -30,8 +32,11 @@ def built():
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory):
     """Run `make install` with a new folder as DESTDIR. Return the folder of the prefix (PREFIX) in
-    it. No gateware is needed."""
+    it. No gateware is needed. Small files stand for programs that were built before."""
     root = tmp_path_factory.mktemp("installed")
+    (root / "out").mkdir()
+    for name in PROGRAMS:
+        (root / "out" / name).write_text(f"stands for {name}")
     command = [
         "make",
         "-s",
@@ -53,6 +58,15 @@ HEADERS = (
     "litepcie_diagnostics.h",
     "litepcie_capture.h",
 )
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_that_were_built_are_installed(installed, name):
+    """`make install` installs each program that was built before, and its manual page."""
+    program = installed / "bin" / name
+    assert program.read_text() == f"stands for {name}" and program.stat().st_mode & 0o111
+    page = f"{name}.1"
+    assert (installed / "share/man/man1" / page).read_text() == (TOOLS / page).read_text()
 
 
 def headers():
