@@ -5,7 +5,8 @@
 """The capture block in the SoC: its registers, and its master port of the endpoint.
 
 CaptureUnit.scala has the logic. It writes frames as pcapng blocks to a ring in host memory, which
-gateware/capture/README.md describes. The sources of frames are the generator and the player.
+gateware/capture/README.md describes. The sources of frames are the generator and the player, and in
+builds that have them the logic in the user slot and the net device.
 """
 
 from litex.gen import *
