@@ -9,6 +9,7 @@ import scala.language.reflectiveCalls
 import scala.util.Random
 import spinal.core.sim._
 
+import lanebox.capture.queues.DiscardAccounts
 import lanebox.vocabulary.{Frames, LaneboxSim, Seed}
 
 /** Tests that Accounts, the capture block's counters by port and fate, counts the fate of every
@@ -138,6 +139,44 @@ class AccountsTest extends AnyFunSuite {
       dut.io.snapshot #= false
       dut.clockDomain.waitSampling(300)
       check(sums.toSeq)
+    }
+  }
+
+  test("a snapshot in any cycle has a discarded frame in both accounts or in none") {
+    LaneboxSim(DiscardAccounts()).doSim("both", Seed.value) { dut =>
+      val discards = dut.io.discards
+      for (input <- Seq(discards.valid, dut.io.snapshot)) input #= false
+      discards.rule #= 15
+      discards.port #= 15
+      discards.bytes #= 60
+      dut.io.clear #= true
+      dut.io.index #= 0
+      dut.clockDomain.forkStimulus(10)
+      dut.clockDomain.waitSampling(2)
+      dut.io.clear #= false
+      dut.clockDomain.waitSampling(200)
+      def frames(index: Int): BigInt = {
+        dut.io.index #= index
+        dut.clockDomain.waitSampling(3)
+        dut.io.account.frames.toBigInt
+      }
+      // A walk over the accounts begins with the last one, that of port 15.
+      var late = 0
+      for (delay <- 0 until 12) {
+        discards.valid #= true
+        dut.clockDomain.waitSampling()
+        discards.valid #= false
+        dut.clockDomain.waitSampling(delay)
+        dut.io.snapshot #= true
+        dut.clockDomain.waitSampling()
+        dut.io.snapshot #= false
+        dut.clockDomain.waitSampling(100)
+        val (rule, port) = (frames(15), frames(31))
+        assert(rule == port, s"$delay cycles behind the frame")
+        assert(rule == delay || rule == delay + 1)
+        if (rule == delay) late += 1
+      }
+      assert(late > 0 && late < 12, s"the frame was late in $late snapshots")
     }
   }
 }

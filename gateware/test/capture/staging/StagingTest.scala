@@ -50,8 +50,15 @@ class StagingTest extends AnyFunSuite {
 
     private def offer(): Unit = {
       if (left == 0) {
-        val units   = if (r.nextInt(4) == 0) 2 + r.nextInt(1200) else 2 + r.nextInt(40)
-        val crossed = (written.size % cellBytes / 8 + units) / CaptureParam.CellUnits
+        val filled = written.size % cellBytes / 8
+        val rest   = CaptureParam.CellUnits - filled
+        // An MBUF's last block, a seal, ends where a cell ends.
+        val units = r.nextInt(8) match {
+          case 0 if rest >= 2 => rest
+          case 1 | 2          => 2 + r.nextInt(1200)
+          case _              => 2 + r.nextInt(40)
+        }
+        val crossed = (filled + units) / CaptureParam.CellUnits
         if (crossed <= free && r.nextInt(3) > 0) {
           free -= crossed
           left = units
