@@ -96,9 +96,18 @@ case class VirtioRegisters(p: VirtioParam) extends Component {
     val ready    = Reg(Bits(p.queues bits)) init 0
     val stopping = Reg(Bits(p.queues bits)) init 0 // Queues that are being reset.
     val fresh = RegInit(False) // In the cycle before, the driver wrote 1 to QueueReady.
+
+    /** VirtIO 1.2, 5.1.2: the control queue is the one behind the first pair if the driver has
+      * accepted CTRL_VQ and not MQ. It then has the cause of that number.
+      */
+    val lone = if (p.control) {
+      import VirtioParam.{NetControl, NetPairs}
+      onFeatures.accepted(NetControl) && !onFeatures.accepted(NetPairs)
+    } else False
     when(written(QueueSel)) {
       selected := data.asUInt.resized
       exists   := data.asUInt < p.queues
+      when(lone && data.asUInt === LoneControl) { selected := p.queues - 1 }
     }
     val contexts = Vec(Reg(QueueContext(p.sizeWidth)), p.queues)
     for ((context, n) <- contexts.zipWithIndex) {
@@ -140,7 +149,8 @@ case class VirtioRegisters(p: VirtioParam) extends Component {
 
     val notified = written(QueueNotify)
     val queue    = data(15 downto 0).asUInt
-    io.control := (if (p.control) notified && queue === 2 * p.pairs else False)
+    val last     = lone ? U(LoneControl, 16 bits) | U(p.queues - 1, 16 bits)
+    io.control := (if (p.control) notified && queue === last else False)
     for ((kick, direction) <- io.kicks.zipWithIndex) {
       for (n <- 0 until p.pairs) kick.pairs(n) := notified && queue === 2 * n + direction
       kick.hinted := onFeatures.accepted(VirtioParam.NotificationData)
@@ -208,7 +218,13 @@ case class VirtioRegisters(p: VirtioParam) extends Component {
     val set     = onStatus.configured ## io.announced.orR
     val cleared = data(1 downto 0).andMask(written(InterruptAck))
     when(!io.clear) { interrupts := (interrupts & ~cleared) | set }
-    val causes = RegNext(onStatus.configured ## io.announced) init 0
+    // By the number that the driver has of each queue.
+    val announced = CombInit(io.announced)
+    if (p.control) when(onQueues.lone) {
+      announced(LoneControl)  := io.announced.msb
+      announced(p.queues - 1) := False
+    }
+    val causes = RegNext(onStatus.configured ## announced) init 0
     io.causes := causes
   }
 
@@ -253,6 +269,9 @@ case class VirtioRegisters(p: VirtioParam) extends Component {
 
 object VirtioRegisters {
   val AddressBits = log2Up(Numbers.PageBytes / 4)
+
+  /** The number of the control queue to a driver that uses one pair of queues. */
+  val LoneControl = 2
 
   // Byte offsets in the page.
   val MagicValue        = 0x000

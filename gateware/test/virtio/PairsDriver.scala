@@ -9,13 +9,18 @@ import scala.util.Random
 
 import lanebox.virtio.vocabulary.VirtioParam
 
-/** A driver of a virtio net device that uses both pairs of queues, and the control queue. */
+/** A driver of a virtio net device that uses the control queue, and both pairs of queues if it has
+  * the feature MQ.
+  */
 class PairsDriver(dut: VirtioDevices, random: Random, features: BigInt)
     extends NetDriver(dut, random, features, 1) {
   import PairsDriver._
 
-  override def kinds: Seq[Boolean] = Seq(true, false, true, false, false)
-  def control: DriverQueue         = queues(Control)
+  /** The number of the control queue. */
+  val last = if (features.testBit(VirtioParam.NetPairs)) Control else 2
+
+  override def kinds: Seq[Boolean] = Seq(true, false, true, false).take(last) :+ false
+  def control: DriverQueue         = queues(last)
   // The answers that are expected, by the address of the byte, in the order of the commands.
   private val expected = mutable.Queue[(Long, Int)]()
   var answers          = 0 // Commands that were answered, each as expected.
@@ -59,7 +64,7 @@ class PairsDriver(dut: VirtioDevices, random: Random, features: BigInt)
   def ask(bytes: Seq[Int], answer: Int): Unit = {
     val before = answers
     command(bytes, answer)
-    publish(Control)
+    publish(last)
     until("the answer of a command", 40000) {
       takeAnswers()
       answers > before
@@ -71,7 +76,7 @@ class PairsDriver(dut: VirtioDevices, random: Random, features: BigInt)
 
   /** Makes the control queue anew. Commands without an answer are forgotten. */
   def renewControl(): Unit = {
-    renew(Control)
+    renew(last)
     forgetCommands()
   }
   def forgetCommands(): Unit                       = expected.clear()
@@ -79,7 +84,7 @@ class PairsDriver(dut: VirtioDevices, random: Random, features: BigInt)
 }
 
 object PairsDriver {
-  val Control         = 4 // The number of the control queue.
+  val Control         = 4 // The number of the control queue behind two pairs.
   val Ok              = 0
   val Refused         = 1
   val Untouched: Byte = 0x55

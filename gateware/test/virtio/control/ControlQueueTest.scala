@@ -17,18 +17,18 @@ import lanebox.vocabulary.{Numbers, Seed}
   */
 class ControlQueueTest extends NetBench {
   import PairsDriver._
-  import VirtioParam.{EventIndex, Indirect, NotificationData, net}
+  import VirtioParam.{EventIndex, Indirect, NetControl, NotificationData, net}
   import VirtioRegisters._
 
   val Size = 16
 
-  def drive(name: String, bits: BigInt = all)(body: PairsDriver => Unit): Unit =
+  def drive(
+      name: String,
+      bits: BigInt = all,
+      own: BigInt = PairsDriver.features
+  )(body: PairsDriver => Unit): Unit =
     NetBench.compiled.doSim(s"control_$name", Seed.value) { dut =>
-      val driver = new PairsDriver(
-        dut,
-        new Random(simRandom.nextLong()),
-        bits | PairsDriver.features
-      )
+      val driver = new PairsDriver(dut, new Random(simRandom.nextLong()), bits | own)
       driver.initialise(Size)
       body(driver)
     }
@@ -84,6 +84,28 @@ class ControlQueueTest extends NetBench {
         }
       }
     }
+
+  test(s"without MQ the control queue is behind the first pair, seed ${Seed.value}") {
+    drive("lone", own = BigInt(1) << NetControl) { driver =>
+      import driver.random
+      for (_ <- 0 until 20) {
+        val (bytes, answer) = anyCommand(random)
+        driver.command(bytes, answer)
+        driver.publish(driver.last)
+        val before = driver.answers
+        driver.until("the interrupt of an answer") {
+          driver.onInterrupts(0)
+          driver.answers > before
+        }
+      }
+      for (n <- driver.last + 1 to Control)
+        assert(driver.interrupts(n) == 0, s"an interrupt of queue $n")
+      driver.reset()
+      driver.host.silent = false
+      driver.initialise(Size)
+      driver.activate(1)
+    }
+  }
 
   test(s"without interrupts none comes, seed ${Seed.value}") {
     for (event <- Seq(false, true))
