@@ -4,11 +4,13 @@
 
 package lanebox.virtio
 
+import scala.collection.mutable
 import scala.language.reflectiveCalls
+import scala.util.Random
 import spinal.core.sim._
 
 import lanebox.virtio.vocabulary.{Violation, VirtioParam}
-import lanebox.vocabulary.Numbers
+import lanebox.vocabulary.{Numbers, Seed}
 
 /** Tests that the page of the console has the registers of virtio-mmio version 2 (VirtIO 1.2,
   * 4.2.2), and that what a driver must not write has no effect.
@@ -121,6 +123,42 @@ class VirtioRegistersTest extends ConsoleBench {
     }
   }
 
+  test(s"an interrupt in the cycle of an acknowledgement stays, seed ${Seed.value}") {
+    compiled.doSim("acknowledged", Seed.value) { dut =>
+      val driver = new ConsoleDriver(dut, new Random(simRandom.nextLong()), needed)
+      driver.host.steady = true
+      driver.initialise(16)
+      var now, came, told = 0 // The present cycle, that of the cause, and that of the write.
+      driver.everyCycle {
+        val page = dut.io.registers(0)
+        now += 1
+        if (page.write.toBoolean && page.address.toInt == InterruptAck / 4) told = now
+        if ((dut.io.causes.toInt >> 1 & 1) == 1) came = now
+      }
+      var delay = 50
+      val seen  = mutable.Set[Int]()
+      for (n <- 0 until 40) {
+        val buffers = driver.buffers(1, 24)
+        driver.memory.put(buffers.head._1, Seq.fill(24)(n.toByte))
+        driver.transmit.add(buffers, false)
+        val start = now
+        driver.publish(1)
+        driver.step(delay)
+        driver.write(InterruptAck, 1)
+        driver.until("the interrupt")(came > start)
+        driver.step(50)
+        val behind = told - (came - 1) // The status rises a cycle before the cause.
+        seen += behind
+        val status = driver.read(InterruptStatus)
+        assert(status == (if (behind > 0) 0 else 1), s"acknowledged $behind cycles behind")
+        driver.write(InterruptAck, 1)
+        driver.collect()
+        delay = (delay + n % 5 - 2 - behind) max 1
+      }
+      assert((-1 to 1).forall(seen), s"acknowledged $seen cycles behind")
+    }
+  }
+
   test("a reset clears an interrupt status that was not acknowledged") {
     run("forgotten") { driver =>
       driver.initialise(16)
@@ -162,7 +200,10 @@ class VirtioRegistersTest extends ConsoleBench {
         driver.askForReset(n)
         for (_ <- 0 until 12) {
           assert(driver.read(QueueReset) == 1 && driver.read(QueueReady) == 0)
-          for (value  <- Seq(1L, 0L)) driver.write(QueueReady, value)
+          for (value <- Seq(1L, 0L)) {
+            driver.write(QueueReady, value)
+            assert(driver.read(QueueReady) == 0)
+          }
           for (offset <- Seq(QueueNum, QueueDesc, QueueDriver, QueueDevice)) driver.write(offset, 8)
           driver.write(QueueReset, 0)
           driver.askForReset(2) // There is no such queue.
