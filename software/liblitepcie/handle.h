@@ -50,6 +50,11 @@ struct litepcie_capture_run {
 	 * (__ATOMIC_RELAXED).
 	 */
 	bool		restless;
+	/*
+	 * number of the last run whose stop has seen the card at rest and the last status line of
+	 * each queue in memory; any thread may read it at any time
+	 */
+	uint32_t	complete;
 };
 
 #define LITEPCIE_RUN_ON		1u

@@ -166,8 +166,8 @@ def test_what_does_not_go_with_newest_is_refused(tool, tmp_path, options, senten
 # --newest with several queues
 
 QUEUES = 4
+# The ring is four times as large as a queue's staging memory, the smallest that --newest allows.
 SMALL_RING, SMALL_MBUF = 1 << 20, 16 << 10
-STAGING = SMALL_RING // 4  # bytes of a queue's staging memory, the most that --newest allows
 SMALL = ["--newest", "--ring", SMALL_RING, "--mbuf", SMALL_MBUF, "--spread", "port"]
 
 
@@ -182,8 +182,8 @@ def queues(program):
 def test_each_queue_has_its_newest_frames(queues, tmp_path):
     """With --newest and --queues all, the file of each queue has that queue's newest frames, byte
     for byte and up to the last. Queue 2 gets twice as many frames as queues 0 and 1, so more of its
-    ring is overwritten. Queue 3 gets none, and its file has only the header. A file has the whole
-    ring, or leaves out as many bytes as the queue's staging memory has."""
+    ring is overwritten. Queue 3 gets none, and its file has only the header. Each other file has
+    the whole ring."""
     frames = Generated(64, PERIOD, count=56000)
     files = [tmp_path / f"{n}.pcapng" for n in range(QUEUES)]
     options = ["--queues", "all", *SMALL, "--rule", "port=3 queue=2"]
@@ -197,8 +197,7 @@ def test_each_queue_has_its_newest_frames(queues, tmp_path):
         assert [data for *_, data in found] == [frames.data(number) for number in kept]
         assert [port for _, port, *_ in found] == [number % PORTS for number in kept]
         size = file.stat().st_size - PAGE
-        least = SMALL_RING - STAGING if ports else 0
-        assert least <= size <= (SMALL_RING if ports else 0) and size % SMALL_MBUF == 0
+        assert size == (SMALL_RING if ports else 0)
         more = max(0, len(made) * RECORD - size)
         assert 0 <= report["overwritten_bytes"] - more < 2 * SMALL_MBUF + SMALL_RING / 50
     for checked, report in zip(queues.check(*files[:3]), reports):

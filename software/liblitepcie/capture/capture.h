@@ -95,6 +95,12 @@ struct litepcie_capture_access {
 	 */
 	int (*answers)(struct litepcie_capture *capture);
 	/*
+	 * True if the run that the capture was started for is over, and the queue's status line in
+	 * memory is the last one: the card writes to the ring no more. The function makes no
+	 * register access and no system call.
+	 */
+	bool (*is_complete)(const struct litepcie_capture *capture);
+	/*
 	 * Fill in two members of @stats: @port, the counts of each port's frames, all as of one
 	 * moment, and @net_lost. If another program has the queue, @position and @released become
 	 * those of that program's capture.
@@ -220,6 +226,9 @@ int litepcie_run_answers(struct litepcie_capture *capture);
 
 /* True if the run to which the capture belongs is on. A run that is being stopped is not on. */
 bool litepcie_run_is_on(const struct litepcie_capture *capture);
+
+/* This function is is_complete() of struct litepcie_capture_access, for the same back ends. */
+bool litepcie_run_is_complete(const struct litepcie_capture *capture);
 
 /* True if the run for which the capture was started has not begun yet. */
 bool litepcie_run_is_ahead(const struct litepcie_capture *capture);

@@ -249,6 +249,7 @@ const struct litepcie_capture_access litepcie_capture_by_registers = {
 	.stop = litepcie_run_stop,
 	.allow = litepcie_run_allow,
 	.answers = litepcie_run_answers,
+	.is_complete = litepcie_run_is_complete,
 	.accounts = accounts_by_registers,
 	.discards = discards_by_registers,
 	.sort = sort_by_registers,

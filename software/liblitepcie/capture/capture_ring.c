@@ -99,17 +99,36 @@ int litepcie_capture_allow(struct litepcie_capture *capture, uint64_t limit)
 /* Spans of the ring, which the program gets and releases -------------------------------------- */
 
 /*
+ * Returns the position up to which the card may have written to the ring, in a capture with
+ * `newest`. When the run is over, and the last status line is in memory, the position is that of
+ * this line. It is then the end of an MBUF (part of the ring), which the card seals at a stop.
+ * Before that the card may be ahead of the line by at most the size of the queue's staging memory
+ * (the buffer before the ring).
+ *
+ * The line may say more than capture->seen, since the card goes on to write to the ring of a queue
+ * that was stopped alone.
+ */
+static uint64_t written_to(const struct litepcie_capture *capture)
+{
+	bool complete = capture->access->is_complete(capture);
+	uint64_t position = capture->line ?
+			    __atomic_load_n(&capture->line->position, __ATOMIC_ACQUIRE) : 0;
+
+	if (position < capture->seen.position)
+		position = capture->seen.position;
+	if (complete && position % capture->config.mbuf_bytes == 0)
+		return position;
+	return position + capture->dev->map.capture.staging_bytes;
+}
+
+/*
  * Returns the position from which on no data in the ring has been overwritten, in a capture with
- * `newest`. It is rounded up to the beginning of an MBUF (part of the ring). During a run the card
- * may have written beyond the position in its status line, by at most the size of the queue's
- * staging memory (the buffer before the ring). So the oldest data, as many bytes as that memory
- * has, counts as overwritten, too.
+ * `newest`. It is rounded up to the beginning of an MBUF (part of the ring).
  */
 static uint64_t oldest(const struct litepcie_capture *capture)
 {
 	uint64_t ring = capture->config.ring_bytes, mbuf = capture->config.mbuf_bytes;
-	uint64_t ahead = capture->running ? capture->dev->map.capture.staging_bytes : 0;
-	uint64_t written = capture->seen.position + ahead;
+	uint64_t written = written_to(capture);
 
 	return written > ring ? (written - ring + mbuf - 1) / mbuf * mbuf : 0;
 }
@@ -118,6 +137,9 @@ static void skip_overwritten(struct litepcie_capture *capture)
 {
 	uint64_t from = capture->config.newest ? oldest(capture) : 0;
 
+	/* Beyond capture->end the ring has no data of this queue. */
+	if (from > capture->end)
+		from = capture->end;
 	if (from <= capture->given)
 		return;
 	capture->overwritten += from - capture->given;

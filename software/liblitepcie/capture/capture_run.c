@@ -389,6 +389,8 @@ static int stop_all(struct litepcie_capture *capture)
 		rc = each(dev, await_last_line);
 	if (rc == 0 && dev->map.sorter.queues)
 		rc = litepcie_writel(dev, dev->map.sorter.control, 0);
+	if (rc == 0)
+		__atomic_store_n(&dev->run.complete, capture->run, __ATOMIC_RELEASE);
 	litepcie_run_set_state(dev, 0);
 	if (rc == 0)
 		litepcie_run_free_left(dev);

@@ -36,6 +36,11 @@ bool litepcie_run_is_ahead(const struct litepcie_capture *capture)
 	return (int32_t)(number - capture->run) < 0;
 }
 
+bool litepcie_run_is_complete(const struct litepcie_capture *capture)
+{
+	return __atomic_load_n(&capture->dev->run.complete, __ATOMIC_ACQUIRE) == capture->run;
+}
+
 /*
  * True if the run for which the capture was started is over. As a rule the card has then written
  * its last status lines: the stop of queue 0 waits for them before it sets the state to 0.

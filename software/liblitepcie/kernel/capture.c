@@ -369,6 +369,19 @@ static int check(struct litepcie_capture *capture)
 }
 
 /*
+ * The driver ends the run of all queues with that of queue 0, when the card has come to rest. While
+ * queue 0 runs, the card may also write to the ring of a queue that was stopped.
+ */
+static bool is_complete(const struct litepcie_capture *capture)
+{
+	const struct litepcie_capture_status *first = port_of(capture)->page;
+
+	return first &&
+	       __atomic_load_n(&first->run, __ATOMIC_ACQUIRE) == LITEPCIE_CAPTURE_RUN_REST &&
+	       !first->error;
+}
+
+/*
  * Ask the card for an interrupt beyond the position in capture->seen, and sleep for up to @most_ms.
  * Before the sleep the status line is read once more: it may have come before the card was asked.
  * Returns 0, -EINTR after a signal, or another -errno.
@@ -518,6 +531,7 @@ const struct litepcie_capture_access litepcie_kernel_capture = {
 	.stop = stop_capture,
 	.allow = allow,
 	.answers = check,
+	.is_complete = is_complete,
 	.accounts = get_accounts,
 	.sort = sort,
 	.discards = get_discards,

@@ -360,6 +360,29 @@ static void the_staging_memory_may_be_ahead(void)
 }
 
 /*
+ * With the setting `newest`, after a stop the card writes no more, so the library returns all of
+ * the ring. If the last status line does not come, the stop fails, and the card may still be ahead
+ * of the line that is there.
+ */
+static void after_a_stop_nothing_is_ahead(void)
+{
+	const uint64_t ring = 4 * STAGING;
+	struct litepcie_capture *capture = begin(ring, true);
+
+	tell(ring + 2 * MBUF);
+	card.at_stop = ring + 3 * MBUF;
+	CHECK_EQUAL(litepcie_capture_stop(capture), 0);
+	takes(capture, 3 * MBUF, MBUF, true);
+	litepcie_capture_close(capture);
+	capture = begin(ring, true);
+	card.at_stop = ring + 3 * MBUF;
+	card.unsaid = MBUF;
+	CHECK_EQUAL(litepcie_capture_stop(capture), -ETIMEDOUT);
+	takes(capture, STAGING + 3 * MBUF, MBUF, true);
+	litepcie_capture_close(capture);
+}
+
+/*
  * With the setting `newest` the card overwrites old data in the ring. A release of spans that newer
  * data has overwritten returns -EOVERFLOW. A release of the spans that the library has returned
  * after them returns 0, as usual.
@@ -751,6 +774,7 @@ int main(void)
 	what_is_not_released_is_not_written();
 	a_stop_gives_all_the_room();
 	the_staging_memory_may_be_ahead();
+	after_a_stop_nothing_is_ahead();
 	skipped_spans_can_be_released();
 	a_card_that_is_asked_back_is_stopped();
 	a_stop_waits_whatever_the_line_says();

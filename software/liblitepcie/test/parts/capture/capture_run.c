@@ -650,6 +650,50 @@ static void the_card_sorts_only_while_it_runs(void)
 	litepcie_capture_close(capture);
 }
 
+/*
+ * Check that the first data that the library returns of a queue begins at @position. With
+ * @position 0 the library must return none.
+ */
+static void begins_at(struct litepcie_capture *capture, uint64_t position)
+{
+	struct litepcie_span span = { .struct_size = sizeof(span) };
+
+	CHECK_EQUAL(litepcie_capture_next(capture, &span, 0), position != 0);
+	CHECK_EQUAL(span.position, position);
+}
+
+/*
+ * With the setting `newest`, other queues than 0 have all of their rings when the stop of queue 0
+ * has ended the run, although they are not stopped themselves. During the run the library returns
+ * no data that the staging memory may have overwritten, and none if the stop of queue 0 fails: the
+ * last line of a queue may be missing then. A queue that was stopped alone has only the data that
+ * the run has not overwritten since.
+ */
+static void the_end_of_the_run_leaves_all_of_the_rings(void)
+{
+	struct litepcie_capture *captures[QUEUES];
+
+	for (unsigned int fails = 0; fails < 2; fails++) {
+		make_card(QUEUES);
+		for (unsigned int n = QUEUES; n--;) {
+			captures[n] = open_queue(n, true);
+			CHECK_EQUAL(litepcie_capture_start(captures[n]), 0);
+			card.queue[n].line->position = RING + MBUF;
+		}
+		begins_at(captures[2], 2 * MBUF);
+		CHECK_EQUAL(litepcie_capture_stop(captures[3]), 0);
+		card.queue[3].line->position += fails ? RING : MBUF;
+		card.queue[0].line->position += fails ? 64 : 0;
+		CHECK_EQUAL(litepcie_capture_stop(captures[0]), fails ? -EIO : 0);
+		begins_at(captures[1], fails ? 2 * MBUF : MBUF);
+		CHECK_EQUAL(captures[1]->overwritten, fails ? 2 * MBUF : MBUF);
+		begins_at(captures[3], fails ? 0 : 2 * MBUF);
+		CHECK_EQUAL(captures[3]->overwritten, fails ? RING + MBUF : 2 * MBUF);
+		for (unsigned int n = 0; n < QUEUES; n++)
+			litepcie_capture_close(captures[n]);
+	}
+}
+
 /* Tests of one thread for each queue ---------------------------------------------------------- */
 
 static pthread_barrier_t begin;
@@ -789,6 +833,7 @@ int main(void)
 	all_queues_have_one_mode();
 	refusals_have_a_sentence();
 	the_card_sorts_only_while_it_runs();
+	the_end_of_the_run_leaves_all_of_the_rings();
 	a_run_that_has_ended_stays_so();
 	accounts_are_of_one_moment();
 	the_clock_is_set_as_the_settings_say();

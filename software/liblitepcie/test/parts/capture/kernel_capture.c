@@ -217,6 +217,28 @@ static void an_older_driver_is_told_apart(void)
 	driver.error = 0;
 }
 
+/*
+ * The run of a queue is over for certain when the driver's status page says that queue 0 rests
+ * without an error.
+ */
+static void the_page_says_when_the_run_is_complete(void)
+{
+	struct litepcie_capture_status page[2] = { 0 };
+
+	CHECK(!is_complete(&capture));
+	port.page = page;
+	port.status = &page[1];
+	for (uint32_t run = 0; run <= LITEPCIE_CAPTURE_RUN_READ; run++) {
+		page[0].run = run;
+		page[1].run = LITEPCIE_CAPTURE_RUN_RING - page[1].run;
+		CHECK_EQUAL(is_complete(&capture), run == LITEPCIE_CAPTURE_RUN_REST);
+	}
+	page[0].run = LITEPCIE_CAPTURE_RUN_REST;
+	page[0].error = -EIO;
+	CHECK(!is_complete(&capture));
+	port.page = port.status = NULL;
+}
+
 int main(void)
 {
 	dev.name = (char *)"fake";
@@ -225,5 +247,6 @@ int main(void)
 	the_driver_sets_the_clock_that_it_is_told_to();
 	an_older_driver_starts_by_the_card_s_clock();
 	an_older_driver_is_told_apart();
+	the_page_says_when_the_run_is_complete();
 	return failed_checks != 0;
 }
