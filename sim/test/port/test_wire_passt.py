@@ -4,7 +4,7 @@
 """Debian's passt is at the other end of the net device's wire: a network stack that others have
 written, which speaks QEMU's framing on its socket and connects the card with this computer.
 
-The test is skipped where passt does not start: it needs user namespaces.
+The test is skipped where passt gets no user namespace, in which it isolates itself.
 """
 
 import json
@@ -27,11 +27,22 @@ from sim.test.conftest import started_boards
 from sim.test.port.net_driver import NetDriver
 from tools.testing.seeds import SHIFT
 
-pytestmark = pytest.mark.soak  # fetches a package
+# The messages with which passt ends if the kernel refuses a user namespace, and if the kernel gives
+# one without rights, as AppArmor lets it do on Ubuntu.
+NO_NAMESPACE = ("Couldn't create user namespace", "Failed to detach isolating namespaces")
 
 OWN, GATEWAY = "10.0.2.15", "10.0.2.2"  # passt's gateway stands for this computer
 HEADERS = 28  # bytes of the headers of IP and UDP
 DATAGRAMS = 200
+
+
+def end_without_passt(said):
+    """passt has ended at its start, and has `said` why. Skip the test if it got no user namespace,
+    and let it fail otherwise."""
+    why = f"passt does not start: {said.strip()[-300:]}"
+    if any(message in said for message in NO_NAMESPACE):
+        pytest.skip(why)
+    pytest.fail(why)
 
 
 @pytest.fixture
@@ -49,7 +60,8 @@ def passt(tmp_path):
     try:
         wait_until(lambda: path.exists() or process.poll() is not None, "passt")
         if process.poll() is not None:
-            pytest.skip(f"passt does not start: {process.stderr.read().strip()[-300:]}")
+            log = tmp_path / "log"
+            end_without_passt(process.stderr.read() + (log.read_text() if log.exists() else ""))
         yield path
     finally:
         process.kill()
@@ -100,6 +112,7 @@ def answers(card, kind):
                 yield packet
 
 
+@pytest.mark.soak  # fetches a package
 def test_datagrams_pass_the_wire_to_this_computer_and_back(card, echo):
     """The gateway's address is resolved by ARP. Datagrams of all sizes up to the MTU go from the
     card through passt to a server on this computer, and each comes back unchanged."""
@@ -122,3 +135,20 @@ def test_datagrams_pass_the_wire_to_this_computer_and_back(card, echo):
         answer = next(back)[UDP]
         assert (answer.sport, answer.dport) == (echo, 4000)
         assert bytes(answer.payload)[: answer.len - 8] == data
+
+
+@pytest.mark.parametrize(
+    "said, skips",
+    [
+        ("Couldn't create user namespace: Operation not permitted", True),
+        ("Failed to detach isolating namespaces: Operation not permitted", True),
+        ("UNIX socket bind: Permission denied", False),
+        ("", False),
+    ],
+)
+def test_only_missing_user_namespaces_skip_the_test(said, skips):
+    """If passt ends because it gets no user namespace, the test is skipped. If it ends for another
+    reason, the test fails."""
+    with pytest.raises((pytest.skip.Exception, pytest.fail.Exception)) as end:
+        end_without_passt(f"No routable interface for IPv6\n{said}\n")
+    assert isinstance(end.value, pytest.skip.Exception) == skips
