@@ -6,12 +6,10 @@
 (CaptureCampaign.scala) and with four (QueuesCampaign.scala)."""
 
 import re
-import subprocess
 
 import pytest
 
-from gateware.test.spinal_suites import environment
-from tools.verilog import spinal_build
+from tools.testing.scala_program import run_scala
 
 pytestmark = [pytest.mark.spinal, pytest.mark.soak]
 
@@ -30,20 +28,9 @@ CAMPAIGNS = {
 def test_the_loss_identity_holds_in_a_million_steps(campaign, tmp_path):
     """In 10^6 random steps every frame is delivered whole, lost whole or discarded, and is counted
     once with its cause, in frames and bytes."""
-    command = ["java", "-Xmx1g", "-cp", spinal_build.compile_tests()]
-    done = subprocess.run(
-        [*command, campaign, str(STEPS)],
-        cwd=tmp_path,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    print(done.stdout[-2000:])
-    assert done.returncode == 0, done.stdout[-5000:]
-    lines = re.findall(r"^ +(\d+) (.+)$", done.stdout, re.MULTILINE)
+    said = run_scala(campaign, STEPS, folder=tmp_path, seconds=SECONDS)
+    print(said[-2000:])
+    lines = re.findall(r"^ +(\d+) (.+)$", said, re.MULTILINE)
     counts = {what: int(number) for number, what in lines}
     assert counts["frames"] > STEPS / 3
     assert sum(counts[fate] for fate in CAMPAIGNS[campaign]) == counts["frames"]

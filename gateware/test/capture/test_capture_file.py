@@ -21,8 +21,7 @@ from pcapng.blocks import EnhancedPacket
 from scapy.utils import RawPcapNgReader
 
 from gateware.numbers import PCAPNG_FILLER
-from gateware.test.spinal_suites import environment
-from tools.verilog import spinal_build
+from tools.testing.scala_program import run_scala
 
 pytestmark = pytest.mark.spinal
 
@@ -70,19 +69,7 @@ def recordings(tmp_path_factory):
     in it)}.
     """
     folder = tmp_path_factory.mktemp("capture")
-    classpath = spinal_build.compile_tests()
-    command = ["java", "-Xmx1g", "-cp", classpath, "lanebox.capture.CaptureFile", folder]
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        text=True,
-        timeout=600,
-        check=False,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    assert done.returncode == 0, done.stdout[-5000:]
+    run_scala("lanebox.capture.CaptureFile", folder, folder=folder, seconds=600)
     found = {}
     for name in RECORDINGS:
         file = folder / f"{name}.pcapng"

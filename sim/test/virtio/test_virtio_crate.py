@@ -18,15 +18,14 @@ from pathlib import Path
 
 import pytest
 
-from gateware.test.spinal_suites import environment
 from sim import artefacts
 from sim.clients.virtio import MEMORY
 from sim.endpoints import DEFAULT
 from sim.rows.measure import Conditions
 from sim.rows.peer import Bar
 from tools.testing.repository import ROOT
+from tools.testing.scala_program import run_scala
 from tools.testing.seeds import SHIFT
-from tools.verilog import spinal_build
 
 CRATE = Path(__file__).resolve().parent / "virtio_crate"
 TARGET = ROOT / "build" / "virtio_crate"
@@ -109,18 +108,11 @@ def test_the_crate_gets_back_every_byte_it_sends(programs, options):
 
 
 @pytest.mark.spinal
-def test_the_driver_of_the_spinal_tests_agrees_with_the_crate(programs):
+def test_the_driver_of_the_spinal_tests_agrees_with_the_crate(programs, tmp_path):
     """DriverQueue.scala passes random chains to the crate virtio-queue, and takes back what it has
     used. The crate finds each buffer of each chain, and both agree on every used element,
     notification and interrupt."""
-    java = ["java", "-Xmx1g", "-cp", spinal_build.compile_tests(), "lanebox.virtio.RingReference"]
-    done = subprocess.run(
-        [*java, programs / "ring_reference", str(CHAINS)],
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        env=environment(),
-    )
-    print(done.stdout)
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert int(done.stdout.split()[0]) >= CHAINS
+    arguments = (programs / "ring_reference", CHAINS)
+    said = run_scala("lanebox.virtio.RingReference", *arguments, folder=tmp_path, seconds=SECONDS)
+    print(said)
+    assert int(said.split()[0]) >= CHAINS
