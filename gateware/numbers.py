@@ -151,6 +151,8 @@ STATUS_CYCLES = 1024
 CAPTURE_SEGMENTS = 2048 # A capture's ring in host memory consists of at most this many segments.
 # The capture block's staging memory on the card has this many cells of 4 KiB.
 CAPTURE_CELLS    = 256
+# A queue's quota is at least this many cells. The longest record touches 6.
+CAPTURE_QUOTA_LEAST = 8
 
 # A status line of a capture is written after this many cells at the latest.
 CAPTURE_CELLS_PER_LINE = 4

@@ -8,7 +8,7 @@ import spinal.core._
 import spinal.lib._
 
 import lanebox.capture.accounts.Accounts
-import lanebox.capture.record.{FrameTrim, MbufPlacer, RecordBuilder, RecordSizer}
+import lanebox.capture.record.{FrameTrim, MbufPlacer, QueueCells, RecordBuilder, RecordSizer}
 import lanebox.capture.staging.Staging
 import lanebox.capture.vocabulary.CaptureParam
 import lanebox.capture.writer.{HostWriter, RingLimit}
@@ -62,6 +62,7 @@ case class Capture(p: CaptureParam) extends CaptureBlock(p) {
     rings.io.lastSegment   := io.settings.lastSegment
     rings.io.placing       := placer.io.queue
     rings.io.writing       := writer.io.queue
+    placer.io.quota << several.quota
   }
 
   trim.io.run      := io.settings.run
@@ -152,6 +153,7 @@ object Capture {
     val select = in UInt (p.queueWidth bits)
     val statusWritten = in Bool () // The address of the selected queue's status line was written.
     val lastWritten   = in Bool () // The number of the selected queue's last segment was written.
+    val quota         = slave(Flow(QueueCells.Quota(p)))
   }
 
   /** The capture's settings. All but `run` must stay the same while frames are taken. */

@@ -9,8 +9,9 @@ import spinal.lib._
 
 import lanebox.capture.accounts.AccountTable
 import lanebox.capture.queues.{DiscardAccounts, FrameSorter, RuleTable, Spread}
+import lanebox.capture.record.QueueCells
 import lanebox.capture.vocabulary.CaptureParam
-import lanebox.vocabulary.Frames
+import lanebox.vocabulary.{Frames, Numbers}
 
 /** Sorts frames into several queues, each of which has a ring of its own in host memory.
   *
@@ -20,16 +21,18 @@ import lanebox.vocabulary.Frames
   *                              +--- frames, with their queues ---> Capture ---> request
   * }}}
   *
-  * Each queue has its own part of the staging memory, its own limit, status line and accounts. So a
-  * queue whose host has stopped loses its own frames and no others.
+  * Each queue has its own limit, status line and accounts, and its quota of the staging memory. So
+  * a queue whose host has stopped loses its own frames and no others, unless the quotas are more
+  * together than the memory has.
   *
   * While `sorts` is low, the rules are not used and all frames go to queue 0. The number of a queue
   * counts modulo the number of queues in the build.
   *
-  * `limit`, `segment`, `wake`, `seal`, `position` and the accounts are those of the queue that
-  * `select` names. This queue also gets the address of the status line and the last segment of the
-  * settings, when they are written. All other settings are common to all queues. A queue ignores
-  * `newest` until it has the address of a status line, since it would write to an unknown ring.
+  * `limit`, `segment`, `wake`, `seal`, `quota`, `position` and the accounts are those of the queue
+  * that `select` names. This queue also gets the address of the status line and the last segment of
+  * the settings, when they are written. All other settings are common to all queues. A queue
+  * ignores `newest` until it has the address of a status line, since it would write to an unknown
+  * ring.
   */
 case class CaptureQueues(p: CaptureParam) extends CaptureBlock(p) {
   require(p.queues > 1, s"$p: one queue needs no CaptureQueues")
@@ -96,12 +99,17 @@ case class CaptureQueues(p: CaptureParam) extends CaptureBlock(p) {
   given.run := runs
 
   // A write for a queue that the build does not have is ignored.
-  val known   = sort.select.resize(Spread.QueueWidth + 1) < p.queues
-  val capture = Capture(p)
+  val known = sort.select.resize(Spread.QueueWidth + 1) < p.queues
+  // So is a quota with which a frame could wait for cells for ever.
+  val quotaFits = sort.quota.payload >= QueueCells.LeastQuota && sort.quota.payload <= p.cells
+  val capture   = Capture(p)
   capture.several.queue         := route.kept.number
   capture.several.select        := sort.select.resized
   capture.several.statusWritten := sort.statusWritten && known
   capture.several.lastWritten   := sort.lastWritten && known
+  capture.several.quota.valid   := sort.quota.valid && known && quotaFits
+  capture.several.quota.queue   := sort.select.resized
+  capture.several.quota.cells   := sort.quota.payload.resized
   capture.io.settings           := given
   capture.io.clear              := io.clear
   capture.io.seal               := io.seal && known
@@ -128,12 +136,15 @@ case class CaptureQueues(p: CaptureParam) extends CaptureBlock(p) {
 }
 
 object CaptureQueues {
+  val QuotaWidth = log2Up(Numbers.CaptureCells) + 1
 
   /** The registers that the host has beside those of one queue. */
   case class Ports() extends Bundle {
     val select        = in UInt (Spread.QueueWidth bits)
     val statusWritten = in Bool () // The address of the selected queue's status line was written.
     val lastWritten   = in Bool () // The number of the selected queue's last segment was written.
+    // Cells of the staging memory that the selected queue may have in use.
+    val quota = slave(Flow(UInt(CaptureQueues.QuotaWidth bits)))
 
     val sorts  = in Bool ()
     val byPort = in Bool ()                          // Queues are chosen by port, and not by hash.

@@ -26,7 +26,7 @@ from gateware import numbers
 # The first word of the capability table. Its four bytes in memory are the text "LBOX".
 MAGIC = 0x584f424c
 MAJOR = 1
-MINOR = 8
+MINOR = 9
 
 WORD         = 4
 DIGEST_WORDS = 8 # 32-bit words of the field `digest`, a SHA-256 over the gateware's sources.
@@ -135,7 +135,8 @@ BLOCK_TYPES = {
         "image_bytes", "mailbox_base", "mailbox_bytes", "firmware"),
         "Management CPU: image and mailbox in BAR0, digest of the firmware"),
     "capture_queues": BlockType(27, ("select", "control", "rule_data", "rule_index", "spread",
-        "discard_index", "discard_frames", "discard_bytes", "queues", "rules", "entries"),
+        "discard_index", "discard_frames", "discard_bytes", "queues", "rules", "entries",
+        "quota"),
         "Queues of the capture block; rules and a spread that choose a frame's queue"),
     "capture_net": BlockType(28, ("control", "lost", "port"),
         "Copies of the net device's frames for the capture block, and their port"),

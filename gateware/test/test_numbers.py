@@ -91,6 +91,7 @@ NAMES = {
     "CAPTURE_SEGMENTS": ("capture segments", "most segments"),
     "CAPTURE_CELLS": ("capture cells", "staging cells"),
     "CAPTURE_CELLS_PER_LINE": ("cells line",),
+    "CAPTURE_QUOTA_LEAST": ("least quota", "quota least"),
     "CAPTURE_LENGTH_BITS": ("length bits", "length width", "kept width"),
     "CAPTURE_NET_PORT": ("net port", "port net"),
     "CAPTURE_PORT_BITS": ("port bits", "port width"),

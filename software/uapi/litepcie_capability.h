@@ -16,7 +16,7 @@
 #define LITEPCIE_CAP_SIZE                       0x1000
 #define LITEPCIE_CAP_MAGIC                      0x584f424c
 #define LITEPCIE_CAP_MAJOR                      1
-#define LITEPCIE_CAP_MINOR                      8
+#define LITEPCIE_CAP_MINOR                      9
 #define LITEPCIE_CAP_DIGEST_WORDS               8
 #define LITEPCIE_CAP_TARGET_WORDS               8
 #define LITEPCIE_CAP_HEADER_WORDS               22
@@ -248,6 +248,7 @@
 #define LITEPCIE_CAPTURE_QUEUES_QUEUES          8
 #define LITEPCIE_CAPTURE_QUEUES_RULES           9
 #define LITEPCIE_CAPTURE_QUEUES_ENTRIES         10
+#define LITEPCIE_CAPTURE_QUEUES_QUOTA           11
 
 /* Copies of the net device's frames for the capture block, and their port */
 #define LITEPCIE_BLOCK_CAPTURE_NET              28

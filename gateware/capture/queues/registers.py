@@ -28,9 +28,10 @@ class CaptureQueues(LiteXModule):
         self._select = CSRStorage(QUEUE_BITS,
             description="Queue to which the capture block's registers ``limit``, ``wake``, "
                 "``status_base``, ``last_segment``, ``segment_index``, ``position``, the accounts "
-                "and ``control.seal`` belong.")
+                "and ``control.seal`` belong, and the register ``quota``.")
         self.add_rules()
         self.add_discards()
+        self.add_quota()
 
     def add_rules(self):
         """Adds the registers with which software writes rules, and how frames are spread."""
@@ -65,6 +66,18 @@ class CaptureQueues(LiteXModule):
         self._discard_bytes = CSRStatus(64,
             description="Bytes that these frames had at their source.")
 
+    def add_quota(self):
+        """Adds the register of quotas. It stands behind all others, which keep their places in the
+        register map."""
+        self._quota = CSRStorage(bits_for(numbers.CAPTURE_CELLS),
+            reset       = numbers.CAPTURE_CELLS//self.count,
+            description = "A write lets the queue ``select`` have so many cells of 4 KiB of the "
+                "staging memory in use at once, from now on: "
+                f"{numbers.CAPTURE_QUOTA_LEAST} to {numbers.CAPTURE_CELLS}. Other values have no "
+                "effect. A queue that has more in use gets none until enough have been written to "
+                "its ring. If the quotas are more together than the memory has, the queues share "
+                "it as frames come. At reset each queue has an equal part.")
+
     def ports(self, capture):
         """Returns the Instance arguments for the component that has the logic. `capture` has the
         registers of one queue.
@@ -74,6 +87,8 @@ class CaptureQueues(LiteXModule):
             "i_sort_select":              self._select.storage,
             "i_sort_statusWritten":       capture._status_base.re,
             "i_sort_lastWritten":         capture._last_segment.re,
+            "i_sort_quota_valid":         self._quota.re,
+            "i_sort_quota_payload":       self._quota.storage,
             "i_sort_sorts":               control.sort,
             "i_sort_byPort":              control.by_port,
             "i_sort_count":               control.rules,

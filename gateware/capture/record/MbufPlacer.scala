@@ -47,6 +47,7 @@ case class MbufPlacer(p: CaptureParam) extends Component {
     val advance = out Bool ()
     // A cell (4 KiB) of the staging memory that the queue had has become free.
     val freed  = slave(Flow(UInt(p.queueWidth bits)))
+    val quota  = p.several generate slave(Flow(QueueCells.Quota(p)))
     val frames = slave(Stream(RecordSizer.SizedFrame(p.queueWidth)))
     val blocks = master(Stream(Block(p.queueWidth)))
     val fates  = master(Stream(Accounts.FrameFate(p.queueWidth)))
@@ -96,9 +97,8 @@ case class MbufPlacer(p: CaptureParam) extends Component {
     */
   val cells = new Area {
     val taken                   = UInt(p.cellWidth + 1 bits)
-    val count                   = QueueCells(p, queue, taken, uses, io.freed)
-    val free                    = count.free
-    val most                    = RegNext((free > 15) ? U(15, 4 bits) | free.resized) init 0
+    val count                   = QueueCells(p, queue, taken, uses, io.freed, io.quota)
+    val most                    = RegNext(count.most) init 0
     def room(units: UInt): Bool = crossed(units) <= most
     def crossed(units: UInt): UInt =
       ((mbuf.fill.resize(log2Up(CellUnits)) +^ units) >> log2Up(CellUnits)).resize(4)

@@ -115,6 +115,20 @@ FAULTS = [
         ),
     ),
     *_faults(
+        "record/QueueCells.scala",
+        "queues.CaptureQueuesTest",
+        (
+            "a queue with more cells than its new quota takes any number",
+            "left.msb ? U(0, 4 bits) | counted(left)",
+            "counted(left)",
+        ),
+        (
+            "a queue takes cells that another queue has in use",
+            "counted(free) min own.most",
+            "own.most",
+        ),
+    ),
+    *_faults(
         "record/BlockExpander.scala",
         "record.RecordBuilderTest",
         (

@@ -45,7 +45,7 @@ def test_header_names_board_and_sources(built):
     """
     header, _ = built
     assert header == {
-        "version": (1, 8),
+        "version": (1, 9),
         "target": "sim",
         "digest": gateware_digest(occupant_sources(Loopback)),
     }

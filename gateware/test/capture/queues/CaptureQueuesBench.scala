@@ -94,7 +94,8 @@ class CaptureQueuesBench(dut: CaptureQueues, val random: Random, setup: CaptureS
     dut.io.settings.run #= run
     ran = run
     dut.io.now #= hosts.head.cycles * 4
-    for (input <- Seq(dut.io.limit.valid, dut.io.wake.valid, dut.io.seal)) input #= false
+    for (input <- Seq(dut.io.limit.valid, dut.io.wake.valid, dut.io.seal, dut.sort.quota.valid))
+      input #= false
     if (!setup.newest && random.nextDouble() < setup.limits) {
       val queue = random.nextInt(queues)
       if (!stopped(queue)) raise(queue)
@@ -124,6 +125,12 @@ class CaptureQueuesBench(dut: CaptureQueues, val random: Random, setup: CaptureS
     dut.io.limit.payload #= host.limit
   }
 
+  /** Lets `queue` have `cells` cells of the staging memory in use at once. */
+  def quota(queue: Int, cells: Int): Unit = select(queue) {
+    dut.sort.quota.valid #= true
+    dut.sort.quota.payload #= cells
+  }
+
   /** Writes the limit 0, which is below the present one, so the card must ignore it. */
   def stale(queue: Int): Unit = select(queue) {
     dut.io.limit.valid #= true
@@ -146,6 +153,7 @@ class CaptureQueuesBench(dut: CaptureQueues, val random: Random, setup: CaptureS
         dut.io.settings.run,
         sort.statusWritten,
         sort.lastWritten,
+        sort.quota.valid,
         sort.rule.valid,
         sort.spread.valid
       )

@@ -212,6 +212,101 @@ class CaptureQueuesTest extends AnyFunSuite {
     }
   }
 
+  /** Runs `body` with 64 cells for four queues, whose hosts take nothing at first. Frames of the
+    * ports 0 to 3 go to the queues of these numbers.
+    */
+  def shared(name: String)(body: (CaptureQueues, CaptureQueuesBench) => Unit): Unit =
+    sharing.doSim(name, Seed.value) { dut =>
+      val setup =
+        CaptureSetup(limits = 1, mbufLog2 = 18, segmentLog2 = 18, segments = 1, hostPauses = 1)
+      val bench = new CaptureQueuesBench(dut, new Random(Seed.value), setup)
+      bench.spread = ports
+      bench.byPort = true
+      bench.reset()
+      body(dut, bench)
+    }
+  lazy val sharing = LaneboxSim(CaptureQueues(param.copy(cells = 64)))
+
+  /** Offers `count` frames of 1000 bytes for each queue of `queues`, and lets the card decide on
+    * them. Returns the numbers of records of all queues since the start.
+    */
+  def fill(bench: CaptureQueuesBench, count: Int, queues: Seq[Int]): Seq[Int] = {
+    bench.offerSize(4 * count, 1000)
+    bench.source.filterInPlace(frame => queues.contains(frame.port))
+    bench.drain(40000)
+    bench.cycles(200)
+    bench.accounts()._1.map(_.values.map(_.delivered._1.toInt).sum)
+  }
+
+  /** The records of 1032 bytes that fit into `cells` cells of 4 KiB. If the queue had `before` records
+    * and lost frames then, the last of these records ends in the first cell, and the next record has
+    * 16 bytes more, for the number of lost frames.
+    */
+  def fit(cells: Int, before: Int = 0): Int = {
+    val used = 1032 * before % 4096 + (if (before > 0) 16 else 0)
+    (4096 * cells - 1 - used) / 1032
+  }
+
+  test("each queue may use its quota, to the cell, also one that changes while it runs") {
+    shared("quotas") { (_, bench) =>
+      val quotas = Seq(16, 8, 13, 24)
+      bench.begin()
+      for ((cells, queue) <- quotas.zipWithIndex) bench.quota(queue, cells)
+      // These have no effect: a queue could not hold a long frame, or the memory has fewer cells.
+      for (queue <- 0 until 4; cells <- Seq(0, 7, 65)) bench.quota(queue, cells)
+      bench.cycles(40)
+      val first = fill(bench, 120, 0 until 4)
+      assert(first == quotas.map(fit(_)))
+      // Three cells are free. But queues 0 and 3 get none until they have fewer in use than their
+      // smaller quotas allow.
+      val later = Seq(10, 20, 13, 8)
+      for (queue <- Seq(0, 3)) bench.quota(queue, later(queue))
+      bench.cycles(20)
+      assert(fill(bench, 40, Seq(0, 3)) == first)
+      bench.quota(1, later(1))
+      bench.hosts.head.pauses = 0
+      bench.cycles(12000)
+      bench.hosts.head.pauses = 1
+      // With this record the writer waits for the host before it has read any cell of the others.
+      fill(bench, 1, Seq(2))
+      val second = fill(bench, 100, Seq(0, 1, 3))
+      for (queue <- Seq(0, 1, 3))
+        assert(second(queue) - first(queue) == fit(later(queue), first(queue)), s"queue $queue")
+      bench.hosts.head.pauses = 0
+      bench.stop(80000)
+      bench.check()
+    }
+  }
+
+  test("queues whose quotas are more than the memory share it, and each keeps its open cell") {
+    shared("sum") { (_, bench) =>
+      bench.begin()
+      for (queue <- 0 until 4) bench.quota(queue, 64)
+      bench.cycles(20)
+      assert(fill(bench, 300, Seq(0)) == Seq(fit(64 - 3), 0, 0, 0))
+      assert(fill(bench, 30, Seq(1, 2)).take(3) == Seq(fit(64 - 3), fit(1), fit(1)))
+      bench.hosts.head.pauses = 0
+      bench.stop(80000)
+      bench.check()
+    }
+  }
+
+  test("a reset gives each queue its first quota again") {
+    shared("reset") { (dut, bench) =>
+      bench.begin()
+      for (queue <- 0 until 4) bench.quota(queue, 8 + 16 * (queue % 2))
+      bench.cycles(20)
+      bench.run = false
+      bench.cycles(10)
+      dut.clockDomain.assertReset()
+      dut.clockDomain.waitRisingEdge(3)
+      dut.clockDomain.deassertReset()
+      bench.reset(first = false)
+      bench.begin()
+      assert(fill(bench, 80, 0 until 4) == Seq.fill(4)(fit(16)))
+    }
+  }
+
   test("a seal that is asked for closes the MBUF of its queue only, and tells why") {
     run("seal", CaptureSetup(limits = 0.5)) { bench =>
       bench.spread = ports

@@ -13,8 +13,8 @@ import lanebox.capture.vocabulary.CaptureParam
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
 /** A campaign of random steps against four queues: frames, good and bad, pauses of frames and host,
-  * limits and stale limits, seals and wakes of single queues, queues whose host stops for a while,
-  * stops under load, and restarts with other rules, spread and settings.
+  * limits and stale limits, seals, wakes and quotas of single queues, queues whose host stops for a
+  * while, stops under load, and restarts with other rules, spread and settings.
   *
   * A step is one of these acts and a few cycles. After each recording CaptureQueuesBench compares
   * each queue's records with the frames that rules and spread must have sent there, byte for byte,
@@ -81,7 +81,8 @@ class QueuesCampaign(dut: CaptureQueues, seed: Int) {
       case n if n < 160 => b.stopped -= queue
       case n if n < 182 => if (!own.newest && !b.stopped(queue)) b.raise(queue)
       case n if n < 190 => if (!own.newest) b.stale(queue)
-      case n if n < 194 => b.seal(queue)
+      case n if n < 192 => b.seal(queue)
+      case n if n < 194 => b.quota(queue, r.nextInt(Param.cells + 2))
       case n if n < 199 => b.wake(queue, b.hosts(queue).position + r.nextInt(10000))
       case _            => stall(b, r)
     }
