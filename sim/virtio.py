@@ -6,8 +6,9 @@
 `make sim` measures two groups of rows. For those of sim/rows/virtio/guest.py it boots a guest in
 which Debian's own drivers drive the card. Those of sim/rows/virtio/latency.py need no guest: the
 card's clock measures them, on a card whose net device has an echo behind it. `make bench` measures
-a thousand messages of each size in that way, and prints seed 002's table. It also measures the rows
-of sim/rows/virtio/line.py, frames at line rate, on a card whose net device has a wire.
+a thousand messages of each size and device in that way, and prints seed 002's table. It also
+measures the rows of sim/rows/virtio/line.py, frames at line rate, on a card whose net device has a
+wire.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from sim.rows.measure import Conditions
 from sim.rows.results import COLUMNS, RESULTS, Row, lossy, merge, table
 from sim.rows.virtio import guest, latency, line
 
-ECHOES = 1000  # echo messages of each size in `make bench VIRTIO=1`
+ECHOES = 1000  # echo messages of each size and device in `make bench VIRTIO=1`
 
 
 def check(args: argparse.Namespace) -> None:
@@ -72,7 +73,9 @@ def main() -> int:
     """Run `make bench VIRTIO=1`. Return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m sim.virtio", description="make bench VIRTIO=1")
     parser.add_argument("--seed", type=int, default=1, help="of everything random (1)")
-    parser.add_argument("--echoes", type=int, default=ECHOES, help=f"of each size ({ECHOES})")
+    parser.add_argument(
+        "--echoes", type=int, default=ECHOES, help=f"of each size, for each device ({ECHOES})"
+    )
     parser.add_argument(
         "--frames", type=int, default=line.FRAMES, help=f"at line rate, each way ({line.FRAMES})"
     )
@@ -82,7 +85,11 @@ def main() -> int:
         built = artefacts.build(at.endpoint, virtio=True)
         csr = built.gateware / "csr.json"
         rows = list(latency.rows(built.board, csr, at))
-        sizes = list(latency.by_size(built.board, csr, at, args.echoes))
+        sizes = [
+            entry
+            for name in latency.DRIVERS
+            for entry in latency.by_size(built.board, csr, at, args.echoes, name)
+        ]
         wired = artefacts.build(at.endpoint, virtio=True, port="wire")
         rows += line.rows(wired.board, wired.gateware / "csr.json", at, args.frames)
     except SimError as error:

@@ -272,20 +272,28 @@ class EchoDriver(VirtioDriver):
         # `ask` with this index asks for an interrupt only when the whole ring was sent once more.
         transmit.ask(transmit.index - 2)
         receive.ask(receive.seen)
-        for message in messages:
+        for data in map(self.sent, messages):
             head = transmit.index * self.stride % transmit.size
             place = transmit.offset(head)
-            transmit.data[place : place + len(message)] = message
-            transmit.describe(head, len(message))
+            transmit.data[place : place + len(data)] = data
+            transmit.describe(head, len(data))
             transmit.offer(head)
         self.ring(transmit)
         self.rest()
-        self._collect(b"".join(messages))
+        self._collect(b"".join(map(self.answer, messages)))
         while transmit.take() is not None:
             pass
         if transmit.seen != transmit.index:
             missing = transmit.index - transmit.seen & 0xFFFF
             raise TestFailed(f"the device left {missing} of {len(messages)} messages in its queue")
+
+    def sent(self, message: bytes) -> bytes:
+        """Return what a buffer of the transmit queue has for a message."""
+        return message
+
+    def answer(self, message: bytes) -> bytes:
+        """Return what must come to the receive queue for a message."""
+        return message
 
     def _collect(self, message: bytes) -> None:
         """Take the answer, of which a stream may bring any parts, and give its buffers back."""

@@ -26,7 +26,8 @@ ROWS = {
     "mmio_read/8": "The host reads a register, 8 B",
     "latency/interrupt/64": "Doorbell to interrupt, 64 B there and back",
     "latency/dma/64": "DMA there and back, 64 B",
-    "virtio/echo/64": "Doorbell to interrupt, 64 B through VirtIO",
+    "virtio/echo/64": "Doorbell to interrupt, 64 B through the VirtIO console",
+    "virtio/net/64": "Doorbell to interrupt, 64 B of UDP through the VirtIO net device",
 }
 
 

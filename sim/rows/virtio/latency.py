@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rows `virtio/reads/*`, `virtio/own/*`, `virtio/doorbell/*`, `virtio/frames` and `virtio/echo/*`:
-how long a virtio device of the card takes to send a message back.
+"""Rows `virtio/reads/*`, `virtio/own/*`, `virtio/doorbell/*`, `virtio/frames`, `virtio/echo/*` and
+`virtio/net/*`: how long a virtio device of the card takes to send a message back.
 
 A message goes out by the transmit queue and comes back by the receive queue, one at a time. The
 time is device time at the card's pins: from the beat of the notification on CQ (the doorbell) to
@@ -10,8 +10,10 @@ the MSI for the answer. Reading and copying in the guest, its drivers and its pr
 it. The driver's part takes no device time, and happens while the card rests, so a row does not
 depend on how busy the machine is. The number of dependent reads of host memory is the slope of this
 time over the time of a read.
-The device is the console, whose far side is an echo in the card. It guesses which descriptor comes
-next, and the rows say whether the driver's descriptors can be guessed.
+The device is the console, whose far side is an echo in the card. In the rows `virtio/net/*` it is
+the net device, and the messages are the payloads of datagrams, which the echo behind it sends back.
+A device guesses which descriptor comes next, and the rows say whether the driver's descriptors can
+be guessed.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ from sim.clients.virtio import (
     TRANSMIT,
     EchoDriver,
 )
+from sim.clients.virtio_net import NetEchoDriver
 from sim.errors import TestFailed
 from sim.rows import limits
 from sim.rows.measure import Conditions
@@ -64,6 +67,12 @@ PACKED_ROUND_TRIPS = 2  # with packed rings and NOTIFICATION_DATA
 OWN_CYCLES = {"": 145, "/predicted": 115}
 DOORBELL_NS = 1750
 FRAMES, FRAME_CYCLES = 32, 6  # messages of a batch, and the goal in cycles for each of them
+# The virtio devices: the driver of each, and the name of its rows by size.
+DRIVERS = {"console": EchoDriver, "net": NetEchoDriver}
+BY_SIZE = {"console": "virtio/echo", "net": "virtio/net"}
+# The bits of `pcie_msi_enable` from the first virtio device's on. The device that is not measured
+# has no driver, so it causes no interrupt.
+CAUSES = 0xFFFF_FFFF >> numbers.VIRTIO_CAUSE << numbers.VIRTIO_CAUSE
 
 
 @dataclass(frozen=True)
@@ -112,8 +121,8 @@ class RestingBar(Bar):
 class Device:
     """The virtio device of a board that is measured: board, register map, and its driver.
 
-    The driver has NOTIFICATION_DATA with `notify`, its descriptors follow one another with
-    `guessable`, and its rings are packed with `packed`.
+    `name` is one of DRIVERS. The driver has NOTIFICATION_DATA with `notify`, its descriptors follow
+    one another with `guessable`, and its rings are packed with `packed`.
     """
 
     board: Path
@@ -121,11 +130,12 @@ class Device:
     notify: bool = True
     guessable: bool = True
     packed: bool = False
+    name: str = "console"
 
     @property
     def page(self) -> int:
         """Return the offset in BAR0 of the device's page of registers."""
-        return json.loads(self.csr.read_text())["constants"]["virtio_console_base"]
+        return json.loads(self.csr.read_text())["constants"][f"virtio_{self.name}_base"]
 
     def echoes(self, at: Conditions, size: int, count: int) -> tuple[list[Echo], int]:
         """Send `count` messages of `size` bytes on a new board, one after the other.
@@ -148,8 +158,8 @@ class Device:
         with tempfile.TemporaryDirectory(prefix="lanebox-") as folder:
             trace = Path(folder) / "trace.pcapng"
             with RestingBar(self.board, self.csr, at, ["--tlp-log", str(trace)]) as bar:
-                bar.register("pcie_msi_enable", 7 << numbers.VIRTIO_CAUSE)
-                driver = EchoDriver(
+                bar.register("pcie_msi_enable", CAUSES)
+                driver = DRIVERS[self.name](
                     bar.client,
                     self.page,
                     self.notify,
@@ -254,8 +264,8 @@ def _frames(device: Device, at: Conditions) -> Row:
     )
 
 
-def _conditions(at: Conditions) -> dict:
-    return {**asdict(at), "device": "console"}
+def _conditions(at: Conditions, device: str = "console") -> dict:
+    return {**asdict(at), "device": device}
 
 
 # Distribution of echo times by message size -------------------------------------------------------
@@ -267,18 +277,21 @@ def percentile(times: list[int], share: float) -> int:
     return ordered[max(0, -(-len(ordered) * int(share * 10) // 1000) - 1)]
 
 
-def by_size(board: Path, csr: Path, at: Conditions, count: int) -> Iterator[Row]:
-    """Yield a row for each of SIZES: `count` echoes under reads that take as long as REAL_HOST's.
+def by_size(
+    board: Path, csr: Path, at: Conditions, count: int, name: str = "console"
+) -> Iterator[Row]:
+    """Yield a row for each of SIZES: `count` echoes of the device `name`, under reads that take as
+    long as REAL_HOST's.
 
     The row's value is the median. Its conditions have the percentiles of seed 002's table.
     """
     at = replace(at, **REAL_HOST)
     for size in SIZES:
-        echoes, violations = Device(board, csr).echoes(at, size, count)
+        echoes, violations = Device(board, csr, name=name).echoes(at, size, count)
         times = [echo.ns for echo in echoes]
         told = {f"p{share:g}": percentile(times, share) for share in PERCENTILES}
         yield row(
-            f"virtio/echo/{size}",
+            f"{BY_SIZE[name]}/{size}",
             told["p50"],
             "ns",
             p99=told["p99"],
@@ -287,5 +300,5 @@ def by_size(board: Path, csr: Path, at: Conditions, count: int) -> Iterator[Row]
             histogram=[
                 {"from_ns": low, "to_ns": high, "count": n} for low, high, n in binned(times)
             ],
-            conditions={**_conditions(at), "echoes": count, "ns": told},
+            conditions={**_conditions(at, name), "echoes": count, "ns": told},
         )

@@ -18,10 +18,12 @@ MESSAGES = 50_000
 
 
 @pytest.mark.soak
-def test_fifty_thousand_messages_of_each_size_come_back():
-    """50,000 messages of each size come back unchanged, one at a time, and no rule is broken."""
+@pytest.mark.parametrize("name", latency.DRIVERS)
+def test_fifty_thousand_messages_of_each_size_come_back(name):
+    """50,000 messages of each size come back from the device `name`, the console or the net device,
+    one at a time, and no rule is broken."""
     built = artefacts.build(DEFAULT, virtio=True)
     at = Conditions(seed=SHIFT + 1)
-    rows = list(latency.by_size(built.board, built.gateware / "csr.json", at, MESSAGES))
+    rows = list(latency.by_size(built.board, built.gateware / "csr.json", at, MESSAGES, name))
     print(report.text([asdict(entry) for entry in rows]))
     assert len(rows) == len(latency.SIZES) and not any(entry.violations for entry in rows)

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 """Tests of sim/rows/virtio/latency.py: on made-up traces, and on the simulated card with its
-console.
+console and its net device.
 """
 
 import random
@@ -23,6 +23,7 @@ from sim.clients.virtio import (
     EchoDriver,
     Queue,
 )
+from sim.clients.virtio_net import RECEIVED, NetEchoDriver, datagram
 from sim.endpoints import DEFAULT
 from sim.errors import TestFailed
 from sim.rows.measure import Conditions
@@ -42,7 +43,7 @@ def tlp(ns, interface, kind="MWr", address=0, first=0):
 
 @pytest.fixture(scope="module")
 def card():
-    """Return the path of the simulated board whose card has a virtio console, and the path of
+    """Return the path of the simulated board whose card has virtio devices, and the path of
     csr.json."""
     built = artefacts.build(DEFAULT, virtio=True)
     return built.board, built.gateware / "csr.json"
@@ -127,11 +128,39 @@ def test_a_packed_ring_saves_two_reads_without_a_guess():
     assert entry.value == pytest.approx(2, abs=0.05)
 
 
-def test_a_far_host_makes_a_tail_and_each_size_has_a_row(card):
-    """Each size of seed 002's table has a row with ordered percentiles and all its echoes in the
-    histogram. Late reads make the tail longer than the median."""
-    rows = list(latency.by_size(*card, Conditions(seed=SHIFT + 1), count=40))
-    assert [entry.id for entry in rows] == [f"virtio/echo/{size}" for size in latency.SIZES]
+def test_a_datagram_through_the_net_device_waits_for_two_reads(card):
+    """An echo of the net device, with NOTIFICATION_DATA and descriptors that can be guessed, waits
+    for two reads of host memory as one of the console does. A datagram of 64 bytes comes in a frame
+    with headers, so it takes the card a little longer than a message of the console."""
+    at = Conditions(seed=SHIFT + 1)
+    near, far = (
+        latency._median(latency.Device(*card, name="net"), at, read_ns) for read_ns in (0, 2000)
+    )
+    console = latency._median(latency.Device(*card), at, 0)
+    print(near, far, console)
+    assert (far[0] - near[0]) / 2000 == pytest.approx(2, abs=0.05)
+    assert console[0] < near[0] < 1.5 * console[0]
+    assert near[2] == far[2] == 0
+
+
+@pytest.mark.parametrize("part", ["sent", "answer"])
+def test_a_datagram_that_is_not_answered_right_ends_the_measurement(card, monkeypatch, part):
+    """If the net device's far side gets what it does not answer, or its answer is not the datagram
+    with sender and receiver exchanged, the measurement fails and gives no row."""
+    wrong = {"sent": bytes(100), "answer": RECEIVED + datagram(bytes(64))}[part]
+    monkeypatch.setattr(NetEchoDriver, part, lambda driver, message: wrong)
+    words = {"sent": "no interrupt for 118 bytes", "answer": "118 bytes came back changed"}[part]
+    with pytest.raises(TestFailed, match=words):
+        latency.Device(*card, name="net").echoes(Conditions(seed=SHIFT + 1), 64, 1)
+
+
+@pytest.mark.parametrize("name, prefix", [("console", "virtio/echo"), ("net", "virtio/net")])
+def test_a_far_host_makes_a_tail_and_each_size_has_a_row(card, name, prefix):
+    """Each size of seed 002's table has a row for each device, with ordered percentiles and all its
+    echoes in the histogram. Late reads make the tail longer than the median."""
+    rows = list(latency.by_size(*card, Conditions(seed=SHIFT + 1), 40, name))
+    assert [entry.id for entry in rows] == [f"{prefix}/{size}" for size in latency.SIZES]
+    assert {entry.conditions["device"] for entry in rows} == {name}
     for entry in rows:
         told = list(entry.conditions["ns"].values())
         assert told == sorted(told) and entry.value == told[0] and entry.violations == 0
