@@ -259,6 +259,34 @@ class VirtioRegistersTest extends ConsoleBench {
     }
   }
 
+  // Linux' virtio_mmio does not wait for the end of a reset. It stops each queue behind the write
+  // of 0 to Status, and warns if the queue still reads as ready.
+  test("no queue reads as ready while the device is being reset") {
+    run("reset_ready") { driver =>
+      driver.initialise(16)
+      driver.step(300)
+      driver.host.steady = true
+      driver.host.latency = 600
+      driver.send(64)
+      driver.publish(1)
+      driver.notify(1)
+      driver.step(60)
+      assert(driver.host.out > 0, "no read is out")
+      for (n <- 0 to 1) {
+        driver.write(QueueSel, n)
+        assert(driver.read(QueueReady) == 1)
+      }
+      driver.write(Status, 0)
+      for (n <- 0 to 1) {
+        driver.write(QueueSel, n)
+        driver.write(QueueReady, 0)
+        assert(driver.read(QueueReady) == 0, s"queue $n is ready")
+      }
+      assert(driver.read(Status) == 15, "the reset has ended too early for this test")
+      driver.until("the device's reset")(driver.read(Status) == 0)
+    }
+  }
+
   test("nothing is served before DRIVER_OK, nor after FAILED") {
     run("status") { driver =>
       driver.initialise(16, ok = false)
