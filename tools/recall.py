@@ -18,9 +18,9 @@ A module in a folder of BOARD_TESTS is of the group `board` if neither the modul
 that it imports refers to software, to the guest or to programs that start them: BEYOND_BOARD. So a
 change of the driver or of the library runs no test of the gateware alone. Each group also has
 the helpers in the folders of tests, the test's own module with the test modules that it imports,
-the seed, the Python packages and Debian's packages of this machine. A module that names a Markdown
-file has all of them. A module that lists the repository's files, or that names tests, has the other
-tests, too.
+the seed, the Python packages and Debian's packages of this machine, and the path of the tshark that
+a test would start. A module that names a Markdown file has all of them. A module that lists the
+repository's files, or that names tests, has the other tests, too.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ import ast
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -74,10 +75,12 @@ def _files() -> dict[str, bytes]:
 
 @cache
 def _machine() -> bytes:
-    """Return a digest of what every test depends on beside files: Python, packages and the seed."""
+    """Return a digest of what every test depends on beside files: Python, packages, the seed, and
+    which tshark is the first in PATH (tools/testing/wireshark.py puts another one there)."""
     packages = sorted(f"{found.name} {found.version}" for found in distributions())
     seed = os.environ.get("LANEBOX_SEED", "0")
-    digest = hashlib.sha256("\n".join([sys.version, seed, *packages]).encode())
+    tshark = shutil.which("tshark") or ""
+    digest = hashlib.sha256("\n".join([sys.version, seed, tshark, *packages]).encode())
     if PACKAGES.exists():
         digest.update(PACKAGES.read_bytes())
     return digest.digest()

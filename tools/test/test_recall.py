@@ -243,6 +243,16 @@ def test_packages_are_an_input(monkeypatch, tmp_path):
         known.add(recall._machine.__wrapped__())
 
 
+def test_another_tshark_is_another_input(monkeypatch, tmp_path):
+    """If PATH leads to another tshark, no test counts as passed. Without this a test that passed
+    with one Wireshark would not be run with another."""
+    before = recall._machine.__wrapped__()
+    program = tmp_path / "tshark"
+    program.touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    assert recall._machine.__wrapped__() != before
+
+
 def test_modules_of_the_board_are_known_as_such():
     """Modules of sim/test that start a guest or the utility belong to the group `all`."""
     board = {
