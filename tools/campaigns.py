@@ -97,6 +97,7 @@ CAMPAIGNS = {
         ("test_capture_campaign", "test_capture_line", "test_capture_both", "test_capture_host"),
     ),
     "mistakes": Campaign(30, ("test_capture_faults",)),
+    "wiresharks": Campaign(12, ("test_wireshark",)),
 }
 
 GATEWARE = ("faults", "hosts", "models", "endpoints", "driver", "proofs", "netlist", "stock")
@@ -134,7 +135,7 @@ TABLE = {
     "firmware/test": TESTS,
     "gateware": GATEWARE,
     # Only builds with --capture, --card or --virtio have these blocks.
-    "gateware/capture": ("capture", "mistakes"),
+    "gateware/capture": ("capture", "mistakes", "wiresharks"),
     "gateware/capture/player": ("captures", "mistakes"),
     "gateware/capture/queues": ("mistakes",),
     "gateware/card": ("power",),
@@ -185,7 +186,7 @@ TABLE = {
     "software/python": ("python",),
     "software/test": TESTS,
     "software/tools": ("planted", "utility"),
-    "software/tools/lanebox_capture": ("planted", "capture", "captures"),
+    "software/tools/lanebox_capture": ("planted", "capture", "captures", "wiresharks"),
     "software/uapi": ("driver", "kernels", "library", "utility", "stock", "cost", "long"),
     "targets": ("programming", "netlist", "endpoints"),
     "targets/test": TESTS,
