@@ -100,6 +100,12 @@ class DriverQueue(
     Seq(descriptors, available, used).zip(areas.map(_._1)) ++
       chains.values.flatMap(chain => chain.buffers ++ chain.table)
 
+  /** Returns the numbers of the descriptors that the driver has. */
+  def unused: Seq[Int] = free.toSeq
+
+  /** Returns how many chains the device has used that the driver has not taken back. */
+  def waiting: Int = short(memory.number(used + 2, 2).toInt - seen)
+
   def room: Int                                       = free.size
   def unseen: Boolean                                 = memory.number(used + 2, 2) != seen
   def availableIndex: Int                             = index // As a notification has it.
@@ -194,4 +200,14 @@ class DriverQueue(
     if (eventIndex) memory.put(available + 4 + 2 * size, BigInt(short(seen + later)), 2)
   def forbidInterrupts(forbidden: Boolean): Unit =
     if (!eventIndex) memory.put(available, BigInt(if (forbidden) 1 else 0), 2)
+
+  /** Asks for no interrupt, whether event indices were agreed on or not. With them it asks for one
+    * that is far away.
+    */
+  def forbidAll(): Unit = if (eventIndex) wantInterrupt(0x7000) else forbidInterrupts(true)
+
+  /** Returns whether the device wants to be notified of the next chain. */
+  def isArmed: Boolean =
+    if (eventIndex) memory.number(used + 4 + 8 * size, 2) == index
+    else (memory.number(used, 2) & 1) == 0
 }

@@ -101,9 +101,15 @@ class PackedQueue(
     short(lap + (event & 0x7fff))
   }
 
-  override def unseen: Boolean = {
-    val flags = flagsAt(seen)
-    isSet(flags, Available) == wrap(seen) && isSet(flags, Used) == wrap(seen)
+  private def isUsed(index: Int): Boolean = {
+    val flags = flagsAt(index)
+    isSet(flags, Available) == wrap(index) && isSet(flags, Used) == wrap(index)
+  }
+  override def unseen: Boolean = isUsed(seen)
+  override def waiting: Int = {
+    def id(index: Int)   = memory.number(at(index) + 12, 2).toInt
+    def next(index: Int) = short(index + chains(id(index)).entries.size)
+    Iterator.iterate(seen)(next).takeWhile(isUsed).size
   }
 
   override protected def element(): (Int, Int) = {
@@ -121,6 +127,12 @@ class PackedQueue(
     if (eventIndex) memory.put(available, BigInt(AtPlace << 16 | place(short(seen + later))), 4)
   override def forbidInterrupts(forbidden: Boolean): Unit =
     if (!eventIndex) silence(forbidden)
+
+  override def forbidAll(): Unit = silence(true)
+  override def isArmed: Boolean = {
+    val flags = memory.number(used + 2, 2).toInt & 3
+    if (eventIndex) flags == AtPlace && memory.number(used, 2) == place(index) else flags == 0
+  }
 
   /** Sets the flags that allow no interrupt, or every one. */
   def silence(silent: Boolean): Unit =

@@ -15,7 +15,8 @@ import lanebox.vocabulary.ReadError
 /** Model of the endpoint's port and of the host behind it. VirtioHost checks each request against
   * the rules for clients of the endpoint. Writes arrive some cycles after they were taken, but
   * before a read or an interrupt that comes behind them. Reads are answered in order, some cycles
-  * later, with the memory's contents at the read or at its answer. Where rings may be packed, each
+  * later, with the memory's contents at the read or at its answer, or with an error if there is no
+  * memory. Where rings may be packed, each
   * line of 64 bytes is of one of the two times.
   */
 class VirtioHost(dut: VirtioDevices, random: Random, memory: HostMemory) {
@@ -124,7 +125,8 @@ class VirtioHost(dut: VirtioDevices, random: Random, memory: HostMemory) {
       if (payload) payloads += 1
       if (unlucky) failedAt = address
       if (random.nextBoolean()) land(writes)
-      val now   = (0 until dwords).map(i => memory.readDword(address + 4 * i))
+      val lost  = !HostMemory.isMapped(address)
+      val now   = if (lost) Seq() else (0 until dwords).map(i => memory.readDword(address + 4 * i))
       val early = if (posted.isEmpty) Some(now) else None
       asked += Read(
         address,
@@ -133,7 +135,7 @@ class VirtioHost(dut: VirtioDevices, random: Random, memory: HostMemory) {
         this.now + (if (steady) latency else 2 + random.nextInt(latency)),
         writes,
         early,
-        unlucky
+        unlucky || lost
       )
     } else {
       val word = request.data.toBigInt
