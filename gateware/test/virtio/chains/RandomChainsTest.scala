@@ -23,7 +23,7 @@ import lanebox.vocabulary.{LaneboxSim, Seed}
 class RandomChainsTest extends AnyFunSuite {
   import RandomChainsTest._
 
-  val Chains = sys.env.getOrElse("LANEBOX_CHAINS", "4000").toInt
+  val Chains = sys.env.getOrElse("LANEBOX_CHAINS", "8000").toInt
 
   for (
     (name, packed) <- Seq("a card with split rings" -> false, "a card with packed rings" -> true)
