@@ -74,11 +74,13 @@ void Function::msix_vector(unsigned vector, bool used) {
 // --- configuration space -------------------------------------------------------------------------
 
 // Lets device time run until the card's function can answer configuration requests. A host waits
-// for the end of its own hot reset before it sends any request. While a function is in reset or
-// between two power states, the root complex repeats a request until the function answers.
+// for the end of its own hot reset, and for the link to a new card, before it sends any request.
+// While a function is in reset or between two power states, the root complex repeats a request
+// until the function answers.
 void Function::settle() {
     const ConfigSpace &config = machine_.config;
-    while (hot_reset_ || (link_up() && (config.flr_in_process() || config.power_change_pending())))
+    while (hot_reset_ || inserted_ ||
+           (link_up() && (config.flr_in_process() || config.power_change_pending())))
         hooks_.tick();
 }
 
@@ -160,9 +162,18 @@ void Function::link_down(Time until, ConfigSpace::Reset kind) {
     machine_.gateware.link_down(hot_reset_);
 }
 
+// Puts a removed card back. Its link trains, so that the gateware sees that the link was down, also
+// if no device time has passed since the card was removed.
+void Function::insert() {
+    if (link_up()) return;
+    inserted_ = true;
+    link_up_at_ = machine_.now() + kTraining;
+}
+
 void Function::link_back() {
     link_up_at_ = 0;
     hot_reset_ = false;
+    inserted_ = false;
     machine_.hard_block.set_link_up(true);
     machine_.gateware.link_up();
 }
@@ -199,7 +210,7 @@ void Function::strike() {
                 break;
             case Event::LinkDown: link_down(until, ConfigSpace::Reset::Hot); break;
             case Event::Remove: link_down(kNever, ConfigSpace::Reset::Power); break;
-            case Event::Insert: link_back(); break;
+            case Event::Insert: insert(); break;
             case Event::DeviceControl:
                 write_config(config_at::kDeviceControl, &value, sizeof value);
                 break;

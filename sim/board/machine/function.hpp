@@ -55,10 +55,13 @@ public:
 
 private:
     static constexpr Time kNever = ~Time{0};
+    // The time in which the link to a new card trains. A real link takes some 100 ms.
+    static constexpr Time kTraining = 1000 * kNanosecond;
 
     bool link_up() const { return link_up_at_ == 0; }
     bool reachable() const;
     void link_down(Time until, ConfigSpace::Reset kind);
+    void insert();
     void link_back();
     void start(const Boot &boot);
     void travel();
@@ -72,6 +75,7 @@ private:
     // The time at which the link comes back. 0: the link is up. kNever: the card is removed.
     Time link_up_at_ = 0;
     bool hot_reset_ = false;  // the link is down because the host made a hot reset
+    bool inserted_ = false;   // the link is down because it trains with a new card
     bool answered_ = false;   // a BAR read has been answered since the last take_answered()
 };
 

@@ -114,6 +114,21 @@ def test_a_card_that_is_put_back(start_board):
         works(board.card())
 
 
+def test_a_card_that_is_put_back_at_once(start_board):
+    """An idle card that is removed and put back at once works. Its gateware sees the link go down,
+    although no device time passes between the two faults."""
+    with start_board() as board:
+        card = board.card()
+        cycles = board.stats()["cycles"]
+        board.command("fault remove")
+        assert board.stats()["cycles"] == cycles
+        board.command("fault insert")
+        works(card)
+        card.write("ctrl_scratch", 1)
+        assert card.read("ctrl_scratch") == 1
+        assert board.stats()["completion_timeouts"] == 0
+
+
 def test_reads_in_flight_end_with_ones(start_board):
     """A BAR read of the host that waits for its answer when the card is removed ends at once, with
     all ones, and not by the completion timeout."""
