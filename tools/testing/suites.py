@@ -270,7 +270,7 @@ ELSEWHERE: Table = {
     "sim/clients": {
         "programs": "sim/test/commands/test_sim_run.py",
         "vfio": "sim/test/board/test_board_client.py",
-        "resting virtio": "sim/test/rows/virtio/test_virtio_rows.py",
+        "resting virtio virtio_net": "sim/test/rows/virtio/test_virtio_rows.py",
     },
     "sim/clients/line": {
         "program": "sim/test/rows/virtio/test_virtio_line.py",

@@ -28,7 +28,7 @@ READERS = (
     "sim/test/util/test_capture_play.py",
     "sim/test/util/test_capture_queues.py",
     "sim/test/util/test_capture_record.py",
-    "software/test/test_capture_find.py",
+    "software/test/capture/test_capture_find.py",
 )
 
 
