@@ -43,7 +43,7 @@ class CaptureQueuesTest extends AnyFunSuite {
   )
   test(s"every frame is in its queue or counted, in all moods, seed ${Seed.value}") {
     compiled.doSim("moods", Seed.value) { dut =>
-      var lost = 0
+      var lost, several = 0
       for (round <- 0 until 2 * moods.size) {
         val random = new Random(Seed.value + round)
         val setup  = moods(round % moods.size)
@@ -60,13 +60,18 @@ class CaptureQueuesTest extends AnyFunSuite {
         bench.hosts.head.pauses = setup.hostPauses min 0.5
         bench.stop()
         val delivered = bench.check()
-        assert(delivered.count(_.nonEmpty) > 1, "all frames are in one queue")
-        val good = bench.seen.map(_.count(setup.keepBad || !_.error)).sum
-        lost += good - delivered.map(_.size).sum
+        // The first frame of a queue always has room. Random rules and spreads may leave a queue
+        // without frames.
+        val good = bench.seen.map(_.count(setup.keepBad || !_.error))
+        for (queue <- good.indices if good(queue) > 0)
+          assert(delivered(queue).nonEmpty, s"all frames of queue $queue are lost")
+        if (good.count(_ > 0) > 1) several += 1
+        lost += good.sum - delivered.map(_.size).sum
         // A stopped block takes and drops the frames that it had not taken before its stop.
         while (bench.source.nonEmpty || !bench.driver.idle) bench.cycle()
       }
       assert(lost > 50, s"$lost frames lost")
+      assert(several > moods.size, s"only $several rounds with frames in several queues")
     }
   }
 
