@@ -82,7 +82,7 @@ ELSEWHERE: Table = {
     },
     "gateware/capture/writer": {
         "CellReader RequestFormer TransferChooser": "HostWriterTest.scala",
-        "TransferAge WriterTurn": "gateware/test/capture/queues/CaptureQueuesTest.scala",
+        "TransferAge": "gateware/test/capture/queues/CaptureQueuesTest.scala",
     },
     "gateware/card": {
         "commands": "test_gate.py",
