@@ -34,9 +34,12 @@ class MbufPlacerTest extends AnyFunSuite {
     var allowed = true
     // Cycles since an MBUF ended or `allowed` last rose. `allowed` lets the next MBUF begin.
     var allowedSince = 0
-    var number       = 0
-    var records      = 0L
-    var bytes        = 0L
+    // Cycles since MbufPlacer was last told that the next MBUF may not begin.
+    var refusedSince  = 1000
+    private val noise = new Random(mbufLog2) // For inputs that must not matter.
+    var number        = 0
+    var records       = 0L
+    var bytes         = 0L
     // Counts of lost frames by cause: key 1 if the ring was full, key 2 if no cell was free.
     val lost                 = mutable.Map(1 -> 0, 2 -> 0)
     val pending              = Array.fill(16)(0L)
@@ -79,7 +82,7 @@ class MbufPlacerTest extends AnyFunSuite {
           pending(f.get.port) += 1
           val ring = dut.io.fates.fate.toEnum == Accounts.Fate.lostRing
           assert(!lossless)
-          if (ring) assert(!begun && !closing && (!allowed || allowedSince < 8))
+          if (ring) assert(!begun && !closing && refusedSince < 8, s"$f lost without a refusal")
           else {
             // If a record is longer than the rest of the MBUF, MbufPlacer closes the MBUF, even if
             // the record's frame is lost.
@@ -140,8 +143,11 @@ class MbufPlacerTest extends AnyFunSuite {
         allowedSince = 0
       }
       // After an MBUF has ended, the input `known` is low until `allowed` is about the next MBUF.
-      dut.io.known #= allowedSince > 2 || begun
-      dut.io.allowed #= allowed
+      val isKnown = allowedSince > 2 || begun
+      dut.io.known #= isKnown
+      // Until then `allowed` has any value.
+      dut.io.allowed #= (if (isKnown) allowed else noise.nextBoolean())
+      refusedSince = if (isKnown && !allowed && !begun) 0 else refusedSince + 1
       val asks = r.nextInt(1000) == 0
       dut.io.seal.valid #= asks
       if (asks) mayClose = true
