@@ -35,6 +35,32 @@ class VirtioConsoleTest extends ConsoleBench {
     }
   }
 
+  // The driver says that its table has this many bytes, and uses the first descriptors of it.
+  for (bytes <- Seq(0xffff0, 0x100000, 0x100010, 0x1000000))
+    test(s"a chain may have an indirect table of $bytes bytes, seed ${Seed.value}") {
+      run(s"table$bytes") { driver =>
+        import driver.{memory, transmit}
+        driver.initialise(16)
+        for (round <- 1 to 4) {
+          val parts = driver.buffers(3, 30 + driver.random.nextInt(200))
+          for ((at, size) <- parts) {
+            memory.put(at, Seq.fill(size)(driver.random.nextInt().toByte))
+            driver.sent ++= memory.get(at, size)
+          }
+          val head = transmit.add(parts, indirect = true)
+          memory.put(transmit.descriptors + 16 * head + 8, BigInt(bytes), 4)
+          driver.publish(1)
+          driver.until(s"the bytes of round $round") {
+            if (driver.receive.room >= 4) driver.offer(100)
+            driver.publish(0)
+            driver.collect()
+            driver.received.size == driver.sent.size
+          }
+        }
+        assert(driver.received == driver.sent, "other bytes came back")
+      }
+    }
+
   test(s"indices wrap, seed ${Seed.value}") {
     run("wrap") { driver =>
       driver.initialise(4)
