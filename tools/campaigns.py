@@ -83,7 +83,7 @@ CAMPAIGNS = {
     "programming": Campaign(2, ("test_flash", "test_programming")),
     "power": Campaign(1.5, ("test_power", "test_board_flash", "test_guest_card")),
     "virtio": Campaign(
-        39,
+        41,
         (
             "test_guest_virtio*",
             "test_guest_net",

@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Debian's virtio drivers on the gateware behind an IOMMU, on a card that its slot ejects, and by
-virtio_mmio.ko.
+"""Debian's virtio drivers on the gateware behind an IOMMU, on a card that vanishes or that its slot
+ejects, and by virtio_mmio.ko.
 
 test_guest_virtio.py has the same events on a card in software. Here the simulated gateware has
 requests out when they happen. Behind the net device is the wire, with a second network card of the
@@ -14,6 +14,7 @@ All tests of a machine run in one guest.
 import functools
 import json
 import re
+import time
 
 import pytest
 
@@ -37,6 +38,10 @@ ACCESS_PLATFORM = 33  # number of the feature bit VIRTIO_F_ACCESS_PLATFORM (Virt
 FEATURES = "/sys/class/net/eth0/device/features"  # a 0 or 1 for each feature bit that was agreed on
 IOMMU = ("-device", "intel-iommu,intremap=on,caching-mode=on")
 ROUNDS = 2  # how often an event is repeated
+WAYS = ("h2c", "c2h")
+# A card is removed when so many frames have passed in each direction, at most so many seconds after
+# the guest asks for it.
+TRAFFIC_FRAMES, TRAFFIC_SECONDS = 20, 60
 # Shell functions: `flood` does what `busy` does, and sends pings of full length both ways, each as
 # soon as the one before is answered. `idle` ends all of it. `both N` sends N pings each way, one by
 # one, all of which must be answered. They are sent without -A: if an answer takes more than a
@@ -64,6 +69,14 @@ both() {{
 UP = [SHELL, FLOOD, "load; wire_up"]
 # What both devices must still do after an event.
 WORKS = "wire_up; echoed again; both 20"
+# Shell function: `devices` prints how many virtio devices the card has.
+DEVICES = "devices() { ls -l /sys/bus/virtio/devices | grep -c /0000:01:00.0/; }"
+# How the driver lets go of a card that is gone.
+LEAVES = (
+    "echo 1 >$card/remove",
+    "unload; rmmod litepcie; echo 1 >$card/remove",
+    "echo 0000:01:00.0 >$driver/unbind; [ $(devices) = 0 ]; echo 1 >$card/remove",
+)
 
 
 def wired(path):
@@ -113,16 +126,53 @@ def net_page():
     return f"page={net.base} causes={causes} enable={enable}"
 
 
+def frames(board):
+    """Return how many frames have gone over the wire so far in each direction."""
+    return {way: count["frames"] for way, count in board.stats()["wire"].items() if way in WAYS}
+
+
+def remove(board):
+    """Remove the card. Fail if frames do not pass in both directions at that time."""
+    before, latest = frames(board), time.monotonic() + TRAFFIC_SECONDS
+    while min(now - before[way] for way, now in frames(board).items()) < TRAFFIC_FRAMES:
+        assert time.monotonic() < latest, f"hardly a frame since {before}: {frames(board)}"
+    board.command("fault remove")
+
+
+def functions(board):
+    """Return {name: function} for the guest's command `ask`."""
+    insert = functools.partial(board.command, "fault insert")
+    return {"remove": functools.partial(remove, board), "insert": insert}
+
+
 def step(guest, *commands):
     """Run commands in the guest. Fail if the kernel log has a complaint, or if the card has broken
     a rule of the hard block or accessed memory that is not mapped for it. Returns the files of
     /out, and the frames that went over the wire in each direction meanwhile."""
     guest.run(UP, then="")
-    before = guest.board.stats()["wire"]
-    found = guest.run([*UP, *commands], then="")
-    after = guest.board.stats()["wire"]
+    before = frames(guest.board)
+    found = guest.run([*UP, *commands], functions, then="")
+    after = frames(guest.board)
     check_quiet(found)
-    return found, {way: after[way]["frames"] - before[way]["frames"] for way in ("h2c", "c2h")}
+    return found, {way: after[way] - before[way] for way in WAYS}
+
+
+def check_vanishing(guest, leaves):
+    """Let the card vanish under traffic, and the driver let go of it by the command `leaves`. When
+    the card is back, the kernel must find it, and both devices must work."""
+    found, _ = step(
+        guest,
+        f"{DEVICES}; [ $(devices) = 2 ]; flood; ask remove",
+        f"if ping -q -c 2 -W 1 {wire.FAR}; then echo 'the card is there'; exit 1; fi",
+        # virtio_console waits with interrupts off until a line is sent.
+        "(console; for line in 1 2 3; do echo $line >&4; done)",
+        f"{leaves}; [ $(devices) = 0 ]; [ ! -d /sys/class/net/eth0 ]; [ ! -e $card ]",
+        "ask insert; echo 1 >/sys/bus/pci/rescan; [ -e $card ]",
+        "[ -d /sys/module/litepcie ] || insmod /lib/modules/litepcie.ko",
+        "load; sleep 0.3; idle; [ $(devices) = 2 ]",
+        WORKS,
+    )
+    assert found["dmesg"].count(b"the card no longer answers") == 1
 
 
 # Behind an IOMMU ----------------------------------------------------------------------------------
@@ -163,7 +213,21 @@ def test_behind_an_iommu_the_drivers_go_and_come_under_traffic(behind_iommu):
     )
 
 
+def test_behind_an_iommu_a_card_that_vanishes_under_traffic_comes_back(behind_iommu):
+    """Behind an IOMMU the card vanishes while frames pass in both directions and lines are sent on
+    the console. Nothing hangs. The virtio devices go when the card is removed by sysfs, or unbound,
+    or when the modules are unloaded. When the card is back, both devices work."""
+    for leaves in LEAVES:
+        check_vanishing(behind_iommu, leaves)
+
+
 # Without an IOMMU ---------------------------------------------------------------------------------
+
+
+def test_a_card_that_vanishes_under_traffic_comes_back(guest):
+    """The same holds for a card that vanishes without an IOMMU."""
+    for leaves in LEAVES:
+        check_vanishing(guest, leaves)
 
 
 def test_virtio_mmio_drives_the_same_page(guest):
