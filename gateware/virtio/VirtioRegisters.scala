@@ -17,8 +17,8 @@ import lanebox.vocabulary.{ModuleName, Numbers}
   *
   * A status of 0 starts a reset. `drain` then asks the queues to come to rest, and `drained` says
   * that they have, and that everything that they wrote is in host memory. Until then `status` reads
-  * its old value, QueueReady reads 0, and all writes to the page are ignored. A violation sets NEEDS_RESET: no queue is
-  * `live` any more.
+  * its old value, QueueReady reads 0, and all writes to the page are ignored. A violation sets
+  * NEEDS_RESET: no queue is `live` any more.
   *
   * A driver that has accepted RING_RESET may reset a queue alone. Then only this queue has to come
   * to rest, and until then QueueReset reads 1, and the queue can neither be set up nor be made
