@@ -169,7 +169,7 @@ def test_records_and_status_lines_are_believed_as_far_as_they_can_be(request, ch
 
 @pytest.mark.parametrize("checks", ["built", "raced"])
 def test_random_calls_return_what_a_model_says(request, checks):
-    """The C test parts/stream_random.c passes with 40 sequences of 1,000 random steps each: calls
+    """The C test stream_random.c passes with 40 sequences of 1,000 random steps each: calls
     of both streams, on a card that makes random progress and mistakes, return what a model says,
     and the card gets as many descriptors as the model. In about half of the runs the counts begin
     just below 2^32.
@@ -183,7 +183,7 @@ def test_random_calls_return_what_a_model_says(request, checks):
 
 @pytest.mark.soak
 def test_two_million_random_calls_return_what_a_model_says(built):
-    """The C test parts/stream_random.c passes with 2,000 sequences of 1,000 random steps each."""
+    """The C test stream_random.c passes with 2,000 sequences of 1,000 random steps each."""
     count = 100
     for seed in range(SHIFT + 1, SHIFT + 2001, count):
         run_program(built.out / "test" / "stream_random", str(seed), str(count), "1000")

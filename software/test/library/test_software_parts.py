@@ -4,7 +4,7 @@
 
 """Test single sources of liblitepcie by C programs that imitate the card, so no card is needed.
 
-Each program is in software/liblitepcie/test/parts or its folder capture. The docstring of each test
+Each program is in software/liblitepcie/test/parts or a folder in it. The docstring of each test
 names the source that its program tests.
 """
 

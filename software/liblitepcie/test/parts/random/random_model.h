@@ -11,7 +11,7 @@
 #ifndef LITEPCIE_TEST_RANDOM_MODEL_H
 #define LITEPCIE_TEST_RANDOM_MODEL_H
 
-#include "engine_card.h"
+#include "../engine_card.h"
 
 /*
  * The state that one direction must have. Its counts of buffers begin at @first, which is 0 or just
