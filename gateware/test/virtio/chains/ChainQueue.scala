@@ -43,8 +43,8 @@ class ChainQueue(driver: ConsoleDriver, random: Random, n: Int, messages: Messag
     hidden += 1
   }
 
-  /** Returns the address of a new buffer. What the device writes may be lost: some addresses are not
-    * mapped.
+  /** Returns the address of a new buffer for the device to write. Some addresses are not mapped, so
+    * the writes to them are lost.
     */
   private def place(bytes: Int): Long =
     if (n == 0 && random.nextInt(64) == 0)

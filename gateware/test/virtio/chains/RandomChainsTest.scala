@@ -76,7 +76,7 @@ object RandomChainsTest {
     var counts          = Counts()
     private var present = ""
 
-    /** What was done, and the kind of the present round. */
+    /** Returns the counts of all rounds so far, and the kind of the present round. */
     override def toString: String =
       s"$counts of ${kinds.size} kinds, $cycles cycles; in the last round: $present"
 
