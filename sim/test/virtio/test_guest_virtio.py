@@ -320,14 +320,20 @@ def test_rings_above_4_gib_are_found(with_far_memory):
 
 def test_with_msix_each_queue_has_a_vector(with_msix):
     """With MSI-X each queue in use has an interrupt with the queue's name, and no register is read
-    to handle it. An entry of the capability table whose causes are taken is left out with a
-    sentence."""
-    commands = [*UP, "echoed first; cat /proc/interrupts >/out/irq"]
+    to handle it. virtio_net has said which processor is to take the interrupts of its queues. An
+    entry of the capability table whose causes are taken is left out with a sentence."""
+    commands = [
+        *UP,
+        "echoed first; cat /proc/interrupts >/out/irq",
+        "for irq in $(awk -F: '/put[.]0$/ {print $1 + 0}' /proc/interrupts); do",
+        "cat /proc/irq/$irq/affinity_hint; done >/out/hints",
+    ]
     found = with_msix.run(commands, then="")
     assert b"entry for virtio device 2 is not valid: this device is not used" in found["dmesg"]
     before = step(with_msix)[1]
     for name in ("input", "output"):
         assert f"-{name}".encode() in found["irq"], found["irq"].decode()
+    assert found["hints"].split() == [b"1", b"1"]
     after = step(with_msix, "pinged 40; echoed second")[1]
     print(before, after)
     # The console's reads are counted, too: each line that is sent costs one.

@@ -264,12 +264,31 @@ void litepcie_virtio_ignore(struct litepcie_virtio *virtio, unsigned int source,
 
 	litepcie_cause_enable(card, cause, false);
 	WRITE_ONCE(card->listener[cause].handler, NULL);
-	if (card->pdev->msix_enabled)
+	if (card->pdev->msix_enabled) {
+		litepcie_virtio_steer(virtio, source, NULL);
 		free_irq(pci_irq_vector(card->pdev, cause), data);
-	else
+	} else {
 		synchronize_irq(pci_irq_vector(card->pdev, 0));
+	}
 }
 EXPORT_SYMBOL_GPL(litepcie_virtio_ignore);
+
+/*
+ * Let the interrupts of @source, which has a handler, go to one of @processors, and tell irqbalance
+ * so.  The kernel keeps the pointer until the next call, or until litepcie_virtio_ignore().  NULL
+ * takes the wish back.  Without MSI-X nothing is done, since all causes have one interrupt.
+ * Returns 0, or an error of irq_set_affinity_and_hint().
+ */
+int litepcie_virtio_steer(struct litepcie_virtio *virtio, unsigned int source,
+			  const struct cpumask *processors)
+{
+	struct pci_dev *pdev = virtio->card->pdev;
+
+	if (!pdev->msix_enabled)
+		return 0;
+	return irq_set_affinity_and_hint(pci_irq_vector(pdev, virtio->cause + source), processors);
+}
+EXPORT_SYMBOL_GPL(litepcie_virtio_steer);
 
 /* Wait until all interrupt handlers of the device that run at the moment have returned. */
 void litepcie_virtio_synchronize(struct litepcie_virtio *virtio)

@@ -14,6 +14,7 @@
 #define LITEPCIE_VIRTIO_H
 
 #include <linux/auxiliary_bus.h>
+#include <linux/cpumask.h>
 #include <linux/interrupt.h>
 #include <linux/types.h>
 
@@ -56,6 +57,8 @@ static inline struct litepcie_virtio *litepcie_virtio_of(struct auxiliary_device
 int litepcie_virtio_listen(struct litepcie_virtio *virtio, unsigned int source,
 			   irq_handler_t handler, const char *name, void *data);
 void litepcie_virtio_ignore(struct litepcie_virtio *virtio, unsigned int source, void *data);
+int litepcie_virtio_steer(struct litepcie_virtio *virtio, unsigned int source,
+			  const struct cpumask *processors);
 void litepcie_virtio_synchronize(struct litepcie_virtio *virtio);
 void litepcie_virtio_quiet(struct litepcie_virtio *virtio, bool quiet);
 bool litepcie_virtio_check_lost(struct litepcie_virtio *virtio);

@@ -215,6 +215,7 @@ static const struct virtio_config_ops config_ops = {
 	.get_features		= get_features,
 	.finalize_features	= finalize_features,
 	.bus_name		= bus_name,
+	.set_vq_affinity	= litepcie_queue_steer,
 	.disable_vq_and_reset	= litepcie_queue_reset,
 	.enable_vq_after_reset	= litepcie_queue_restart,
 };

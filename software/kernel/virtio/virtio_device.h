@@ -78,5 +78,6 @@ void litepcie_queues_end_waits(struct litepcie_vdev *d);
 void litepcie_queues_delete(struct virtio_device *vdev);
 int litepcie_queue_reset(struct virtqueue *vq);
 int litepcie_queue_restart(struct virtqueue *vq);
+int litepcie_queue_steer(struct virtqueue *vq, const struct cpumask *processors);
 
 #endif /* LITEPCIE_VIRTIO_DEVICE_H */

@@ -192,6 +192,18 @@ static int listen(struct litepcie_vdev *d, unsigned int source, irq_handler_t ha
 	return litepcie_virtio_listen(d->virtio, source, handler, d->irq_name[source], data);
 }
 
+/*
+ * Let the queue's interrupts go to one of @processors: set_vq_affinity() of struct
+ * virtio_config_ops.  virtio_net spreads its pairs of queues over the processors so.  Returns
+ * -EINVAL for a queue without a callback, or an error of litepcie_virtio_steer().
+ */
+int litepcie_queue_steer(struct virtqueue *vq, const struct cpumask *processors)
+{
+	if (!vq->callback)
+		return -EINVAL;
+	return litepcie_virtio_steer(litepcie_vdev_of(vq->vdev)->virtio, vq->index, processors);
+}
+
 /* Making queues ----------------------------------------------------------- */
 
 static void write_address(void __iomem *low, u64 address)

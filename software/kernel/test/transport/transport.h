@@ -180,9 +180,11 @@ void auxiliary_device_delete(struct auxiliary_device *adev);
 void auxiliary_device_uninit(struct auxiliary_device *adev);
 int ida_alloc_max(int *numbers, int most, int gfp);
 void ida_free(int *numbers, int number);
+struct cpumask;
 int request_irq(int irq, irq_handler_t handler, unsigned long flags, const char *name, void *data);
 void free_irq(int irq, void *data);
 void synchronize_irq(int irq);
+int irq_set_affinity_and_hint(int irq, const struct cpumask *processors);
 #define pci_irq_vector(_pdev, _n)	((void)(_pdev), (int)(_n) + 100)
 
 /* Stand-ins for the kernel's virtio core ------------------------------------------------------ */
@@ -210,6 +212,7 @@ struct virtio_config_ops {
 	const char *(*bus_name)(struct virtio_device *vdev);
 	int (*disable_vq_and_reset)(struct virtqueue *vq);
 	int (*enable_vq_after_reset)(struct virtqueue *vq);
+	int (*set_vq_affinity)(struct virtqueue *vq, const struct cpumask *processors);
 };
 
 struct virtio_device {

@@ -252,7 +252,7 @@ int request_irq(int irq, irq_handler_t handler, unsigned long flags, const char 
 	if (irq - 100 == (int)refused_irq && refused_irq)
 		return -ENOSPC;
 	need(!made_irq->handler, "an interrupt is requested twice");
-	*made_irq = (struct made_irq){ handler, data };
+	*made_irq = (struct made_irq){ handler, data, NULL };
 	return 0;
 }
 
@@ -262,6 +262,7 @@ void free_irq(int irq, void *data)
 
 	need(made_irq->handler && made_irq->data == data,
 	     "an interrupt is freed that was not requested");
+	need(!made_irq->processors, "an interrupt is freed that keeps a pointer to processors");
 	*made_irq = (struct made_irq){ 0 };
 }
 
@@ -269,6 +270,13 @@ void synchronize_irq(int irq)
 {
 	need(irq >= 100, "no interrupt is waited for");
 	synchronized++;
+}
+
+int irq_set_affinity_and_hint(int irq, const struct cpumask *processors)
+{
+	need(irq >= 100 && irqs[irq - 100].handler, "an interrupt that nobody has is steered");
+	irqs[irq - 100].processors = processors;
+	return 0;
 }
 
 unsigned int requested(void)

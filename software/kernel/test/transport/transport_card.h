@@ -60,6 +60,8 @@ struct made_device {
 struct made_irq {
 	irq_handler_t	handler;
 	void		*data;
+	/* processors that are to take the interrupt, or NULL */
+	const struct cpumask *processors;
 };
 
 extern struct made_device made[DEVICES];
@@ -118,6 +120,7 @@ void test_a_doorbell_tells_what_was_agreed(void);
 void test_what_is_no_virtio_device_is_refused(void);
 void test_queues_that_cannot_be_made_leave_nothing(void);
 void test_interrupts_reach_their_queues(void);
+void test_interrupts_go_to_the_processors_that_a_driver_names(void);
 void test_the_configuration_is_read_and_written_in_bytes(void);
 void test_a_reset_is_waited_for(void);
 void test_a_device_that_does_not_stop_costs_bus_mastering(void);

@@ -62,6 +62,7 @@ int main(int argc, char **argv)
 	RUN(test_what_is_no_virtio_device_is_refused);
 	RUN(test_queues_that_cannot_be_made_leave_nothing);
 	RUN(test_interrupts_reach_their_queues);
+	RUN(test_interrupts_go_to_the_processors_that_a_driver_names);
 	RUN(test_the_configuration_is_read_and_written_in_bytes);
 	RUN(test_a_reset_is_waited_for);
 	RUN(test_a_device_that_does_not_stop_costs_bus_mastering);

@@ -66,6 +66,35 @@ void test_interrupts_reach_their_queues(void)
 	interrupts(true);
 }
 
+static int steer(unsigned int queue, const void *processors)
+{
+	return vdev->config->set_vq_affinity(queues[queue], processors);
+}
+
+/*
+ * With MSI-X each queue's interrupt goes to the processors that the virtio driver has named. The
+ * kernel has no pointer to them any more when the interrupt is freed.
+ */
+void test_interrupts_go_to_the_processors_that_a_driver_names(void)
+{
+	static const char first, second;
+	const struct made_irq *irq;
+
+	callbacks[2] = NULL;
+	pdev.msix_enabled = true;
+	drive(1);
+	irq = &irqs[parameters[1][2]];
+	need(!steer(0, &first) && !steer(1, &second), "a queue is not steered");
+	need((const void *)irq[0].processors == &first &&
+	     (const void *)irq[1].processors == &second, "other processors");
+	need(steer(2, &first) == -EINVAL && !irq[2].processors, "a queue without a callback");
+	need(!steer(0, NULL) && !irq[0].processors, "the wish is not taken back");
+	litepcie_virtio_del(&card);
+	power_on();
+	drive(1);
+	need(!steer(0, &first) && !irqs[0].processors, "the one message of all causes is steered");
+}
+
 void test_the_halt_stops_what_another_kernel_has_left(void)
 {
 	litepcie_virtio_find(&card);
