@@ -271,6 +271,11 @@ LIMITS = {
     "capture_ring_most":    1 << 30,
     "capture_mbuf_least":   1 << 12,
     "capture_mbuf_most":    1 << 22,
+    # Bytes of the card's staging memory that a queue may use at once, and of a cell, which these
+    # bytes are a multiple of.
+    "capture_staging_least": CAPTURE_QUOTA_LEAST*PAGE_BYTES,
+    "capture_staging_most": CAPTURE_CELLS*PAGE_BYTES,
+    "capture_cell":         PAGE_BYTES,
     # Limits from the widths of the capture block's fields: bytes of a frame, ports that frames come
     # from, queues, rules, words of 32 bits in a rule, entries of the spread.
     "capture_frame_most":   (1 << CAPTURE_LENGTH_BITS) - 1,

@@ -56,6 +56,10 @@ LIMITS = (
     ("Flush time in us, after which an incomplete c2h buffer ends", "flush_us_most"),
     ("Bytes of a capture's ring", "capture_ring_least capture_ring_most"),
     ("Bytes of an MBUF, a part of the ring", "capture_mbuf_least capture_mbuf_most"),
+    (
+        "Bytes of the card's staging memory that a queue uses at once, and of their unit, a cell",
+        "capture_staging_least capture_staging_most capture_cell",
+    ),
     ("Bytes of a captured frame", "capture_frame_most"),
     (
         "Most ports that frames come from, and most capture queues of a card",

@@ -42,8 +42,9 @@
 #include <string.h>
 
 /*
- * LITEPCIE_CAPTURE_*_LEAST and _MOST: limits in bytes of a ring, an MBUF (a part of a ring) and a
- * frame. LITEPCIE_CAPTURE_PORTS and _QUEUES: the most that a card has. LITEPCIE_CAPTURE_RULES,
+ * LITEPCIE_CAPTURE_*_LEAST and _MOST: limits in bytes of a ring, an MBUF (a part of a ring), a
+ * frame, and what a queue may use of the card's staging memory. LITEPCIE_CAPTURE_CELL: the unit of
+ * the latter. LITEPCIE_CAPTURE_PORTS and _QUEUES: the most that a card has. LITEPCIE_CAPTURE_RULES,
  * LITEPCIE_RULE_WORDS and LITEPCIE_CAPTURE_SPREAD: rules of a card with several queues, 32-bit
  * words of a rule, and entries of the spread, a table of queues. LITEPCIE_CAPTURE_HEADER_BYTES:
  * bytes of the header of a recording's file. LITEPCIE_LINK_ETHERNET: link type of Ethernet frames.
@@ -120,8 +121,8 @@ struct litepcie_capture_config {
 	/*
 	 * true: the card overwrites the oldest data and does not wait for
 	 * litepcie_capture_release(). lossless must then be false. The ring must be at least four
-	 * times a queue's part of the staging memory (the buffer before the ring): with 1 MiB of it
-	 * and one queue the ring needs 4 MiB.
+	 * times staging_bytes, the queue's part of the staging memory (the buffer before the ring):
+	 * with 1 MiB of it and one queue the ring needs 4 MiB.
 	 */
 	bool		newest;
 	/*
@@ -162,6 +163,14 @@ struct litepcie_capture_config {
 	 * LITEPCIE_CLOCK_AUTO has become.
 	 */
 	uint32_t	clock;
+	/*
+	 * most bytes of the card's staging memory (the buffer before the ring) that the queue uses
+	 * at once: a multiple of LITEPCIE_CAPTURE_CELL from LITEPCIE_CAPTURE_STAGING_LEAST to
+	 * LITEPCIE_CAPTURE_STAGING_MOST; 0: an equal part for each queue of the card. With more
+	 * than that a queue can take longer bursts. If all queues together may use more than the
+	 * memory has, a queue whose ring is full can make other queues lose frames.
+	 */
+	uint32_t	staging_bytes;
 };
 
 /*
@@ -313,8 +322,9 @@ struct litepcie_generator {
  * card may still write to the ring of an earlier one, -ENOMEM: there are no free pages of the size
  * page_bytes (behind the kernel driver litepcie_capture_start() returns this error), -EOPNOTSUPP:
  * the kernel driver is too old, or `net` is true and the card cannot capture the frames of a net
- * device, or the card's clock cannot be set, -ETIMEDOUT: the capture of an earlier program does not
- * come to rest. Threads: alone.
+ * device, or the card's clock cannot be set, or the card gives each queue an equal part of the
+ * staging memory, -ETIMEDOUT: the capture of an earlier program does not come to rest. Threads:
+ * alone.
  */
 int litepcie_capture_open(struct litepcie *dev, const struct litepcie_capture_config *config,
 			  struct litepcie_capture **capture);
@@ -342,7 +352,7 @@ int litepcie_capture_settings(const struct litepcie_capture *capture,
  * runs already, -EINVAL: the settings of the started queues contradict each other, -EMSGSIZE:
  * behind the kernel driver the pages for the ring are too small for its MBUFs, -ENOMEM: no memory,
  * -EPERM: behind the kernel driver `net` needs CAP_NET_RAW, -EOPNOTSUPP: the kernel driver is too
- * old for `net` or for LITEPCIE_CLOCK_HOST, -ETIMEDOUT: the card does not come to rest, or does not
+ * old for `net`, `staging_bytes` or LITEPCIE_CLOCK_HOST, -ETIMEDOUT: the card does not come to rest, or does not
  * clear its counts, -EIO: the card does not answer. Threads: one.
  */
 int litepcie_capture_start(struct litepcie_capture *capture);

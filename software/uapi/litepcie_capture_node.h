@@ -107,26 +107,31 @@ struct litepcie_capture_ring {
  * bytes at 0.
  *
  * @snap and @wait_cycles of queue 0's START hold for all queues.  Those of
- * another queue's START are not used.
+ * another queue's START are not used.  Each queue has its own @staging_bytes.
  *
  *   @flags	LITEPCIE_CAPTURE_
  *   @snap	bytes to keep of a frame, at most LITEPCIE_CAPTURE_FRAME_MOST; 0: all
  *   @wait_cycles	clock cycles that complete records may wait on the card for further
  *		records, so that the card writes them together: a number of
  *		LITEPCIE_CAPTURE_WAIT_BITS bits
+ *   @staging_bytes	with STAGING: bytes of the card's staging memory that the queue
+ *			may use at once, a multiple of LITEPCIE_CAPTURE_CELL from
+ *			LITEPCIE_CAPTURE_STAGING_LEAST to LITEPCIE_CAPTURE_STAGING_MOST;
+ *			without STAGING: 0
  *   @limit	first limit: at most the size of the ring
  *
  * Errors:
  *   -EINVAL	also: the file has no ring.  START of queue 0 also fails so in
- *		three cases: another queue has been started with other flags;
- *		with NEWEST, a queue of a card that sorts frames (SORT) has not
+ *		three cases: another queue has been started with other flags,
+ *		apart from HOST_CLOCK and STAGING; with NEWEST, a queue of a card that sorts frames (SORT) has not
  *		been started; or a ring would have too many pieces, since all
  *		rings get pieces of the size of the smallest one.
  *   -EBUSY	another file has the queue, the capture runs, the queue has been started
  *		already, or the file uses read()
  *   -EPERM	NET without CAP_NET_RAW
  *   -EOPNOTSUPP	NET, and the card has no net device whose frames it can copy; or
- *		HOST_CLOCK, and the card's clock cannot be set
+ *		HOST_CLOCK, and the card's clock cannot be set; or STAGING, and the card
+ *		gives each queue an equal part of the staging memory
  *   -EIO		the card was reset or slept while the queue ran or was ready, and STOP has
  *		not been called since; or a part of the card does not stop, so bus
  *		mastering is off until the card is reset; or the card does not set its
@@ -136,9 +141,9 @@ struct litepcie_capture_start {
 	__u32 flags;
 	__u32 snap;
 	__u32 wait_cycles;
-	__u32 reserved;
+	__u32 staging_bytes;
 	__u64 limit;
-	__u64 reserved2[3];
+	__u64 reserved[3];
 };
 
 /* Flag of START: also record frames that their source has marked as bad. */
@@ -167,6 +172,13 @@ struct litepcie_capture_start {
  * 0 sets the clock, too, unless the card is a simulated one.
  */
 #define LITEPCIE_CAPTURE_HOST_CLOCK	16u
+/*
+ * Flag of START: the queue may use @staging_bytes of the card's staging memory at
+ * once.  If that is more than the memory for all queues together, busy queues
+ * share the memory as their frames come.  Without the flag a queue may use an
+ * equal part (@staging_bytes of INFO), so it loses no frame because of another.
+ */
+#define LITEPCIE_CAPTURE_STAGING	32u
 
 /*
  * STOP: take no more frames.  When a STOP of queue 0 has succeeded, all data and
@@ -280,7 +292,7 @@ struct litepcie_capture_info {
 	__u32 snap;
 	__u32 generated;	/* frames that the generator has made since its start */
 	__u32 generating;	/* 1: the generator makes a frame now; 0 also between two frames */
-	__u32 staging_bytes;	/* size of the card's staging memory for one queue */
+	__u32 staging_bytes;	/* an equal part of the card's staging memory for one queue */
 	__u32 most_segments;	/* largest number of contiguous pieces that a ring may have */
 	__u64 status_offset;	/* mmap() offset of the status page */
 	/* number of the file's queue; @queues: how many queues the card has */

@@ -38,6 +38,11 @@
 #define LITEPCIE_CAPTURE_MBUF_LEAST      4096u
 #define LITEPCIE_CAPTURE_MBUF_MOST       4194304u
 
+/* Bytes of the card's staging memory that a queue uses at once, and of their unit, a cell */
+#define LITEPCIE_CAPTURE_STAGING_LEAST   32768u
+#define LITEPCIE_CAPTURE_STAGING_MOST    1048576u
+#define LITEPCIE_CAPTURE_CELL            4096u
+
 /* Bytes of a captured frame */
 #define LITEPCIE_CAPTURE_FRAME_MOST      16383u
 

@@ -96,6 +96,41 @@ def test_each_queue_has_a_file_with_its_ports(tool, tmp_path):
     assert list(account(frames, reports)) == [0] * PORTS
 
 
+def burst(tool, target, staging):
+    """Record frames of 16000 bytes that come faster than the link takes them, in queue 0, which may
+    use `staging` of the card's staging memory. Returns the report."""
+    options = ("--ring", "8M", "--staging", staging)
+    return tool.record(Generated(16000, 0, count=150), *options, target, port_mask=0)
+
+
+def test_a_queue_takes_longer_bursts_with_more_staging_memory(tool, tmp_path):
+    """A burst for which 32 KiB of the staging memory are too short loses frames. With 512 KiB it
+    loses none, and afterwards 32 KiB are too short again."""
+    short, longer, again = (
+        burst(tool, tmp_path / f"{n}.pcapng", staging)
+        for n, staging in enumerate(("32K", "512K", "32K"))
+    )
+    assert short["lost_staging"] > 0 and short["staging_bytes"] == 32 << 10
+    assert longer["lost_staging"] == 0 and longer["staging_bytes"] == 512 << 10
+    assert longer["packets"] == 150
+    assert again["lost_staging"] > 0
+
+
+def test_the_sizes_of_staging_memory_are_checked(tool, tmp_path):
+    """--staging takes a size that a queue can have, once or for each queue that is recorded."""
+    for sizes, sentence in (
+        ("33K", "33792 bytes of the staging memory: it must be a multiple of 4096"),
+        ("2M", "from 32768 to 1048576"),
+        ("32K,x", "1 to 16 sizes in bytes with commas between"),
+    ):
+        errors = tool.run("record", "--staging", sizes, tmp_path / "a.pcapng", status=2)
+        assert sentence in errors, errors
+    report = tool.run(
+        "record", "--queues", "all", "--staging", "32K,64K", f"{tmp_path}/q/", status=1
+    )
+    assert "2 sizes, and 4 queues are recorded" in json.dumps(report)
+
+
 def folders_of(report):
     return [folder["folder"] for folder in report["folders"]]
 

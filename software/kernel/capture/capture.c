@@ -359,14 +359,30 @@ static int check_queues(struct litepcie_capture *capture)
 
 	for (queue = capture->queue; queue; queue = litepcie_queue_after(queue)) {
 		queue->used = queue->run;
-		/* Only queue 0's start sets the clock. */
-		if (queue->used &&
-		    (queue->flags ^ flags) & ~LITEPCIE_CAPTURE_HOST_CLOCK)
+		/* Only queue 0's start sets the clock, and each queue has its own staging memory. */
+		if (queue->used && (queue->flags ^ flags) &
+		    ~(LITEPCIE_CAPTURE_HOST_CLOCK | LITEPCIE_CAPTURE_STAGING))
 			return -EINVAL;
 		if (!queue->used && capture->sort.flags && flags & LITEPCIE_CAPTURE_NEWEST)
 			return -EINVAL;
 	}
 	return fits(capture, segment_of(capture)) ? 0 : -EINVAL;
+}
+
+/*
+ * Say how much of the staging memory each queue may use at once.  A queue that takes no part in
+ * the run gets an equal part, since an earlier run may have given it another one.
+ */
+static void put_staging(struct litepcie_capture *capture)
+{
+	u32 equal = litepcie_parameter(capture->block, LITEPCIE_CAPTURE_STAGING_BYTES);
+	struct litepcie_capture_queue *queue;
+
+	if (!litepcie_capture_has_quotas(capture->sorter))
+		return;
+	for (queue = capture->queue; queue; queue = litepcie_queue_after(queue))
+		litepcie_queue_put_staging(queue, queue->used && queue->staging ?
+					   queue->staging : equal);
 }
 
 static int set_up(struct litepcie_capture *capture, const struct litepcie_capture_start *start)
@@ -381,6 +397,7 @@ static int set_up(struct litepcie_capture *capture, const struct litepcie_captur
 	put(capture, LITEPCIE_CAPTURE_GROUP_MBUF_LOG2, ilog2(capture->mbuf_bytes));
 	put(capture, LITEPCIE_CAPTURE_GROUP_SNAP, start->snap);
 	put(capture, LITEPCIE_CAPTURE_GROUP_WAIT, start->wait_cycles);
+	put_staging(capture);
 	if (capture->sort.flags)
 		litepcie_capture_put_sort(capture);
 	return clear(capture);
@@ -456,6 +473,7 @@ int litepcie_capture_begin(struct litepcie_capture_queue *queue,
 	if (capture->running)
 		return -EBUSY;
 	queue->flags = start->flags;
+	queue->staging = start->staging_bytes;
 	queue->first = start->limit;
 	/*
 	 * Clear the status line.  Otherwise a program would take an earlier run's line for a line

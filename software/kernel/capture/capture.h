@@ -36,7 +36,7 @@
 /* The flags of START that this driver knows.  INFO tells them to programs. */
 #define CAPTURE_START_FLAGS \
 	(LITEPCIE_CAPTURE_KEEP_BAD | LITEPCIE_CAPTURE_LOSSLESS | LITEPCIE_CAPTURE_NEWEST | \
-	 LITEPCIE_CAPTURE_NET | LITEPCIE_CAPTURE_HOST_CLOCK)
+	 LITEPCIE_CAPTURE_NET | LITEPCIE_CAPTURE_HOST_CLOCK | LITEPCIE_CAPTURE_STAGING)
 
 struct litepcie_capture_file;
 
@@ -54,10 +54,12 @@ struct litepcie_capture_queue {
 	/* true: the card may write to @ring until the run of all queues stops */
 	bool				used;
 	/*
-	 * of the queue's last start, by START or read(): @flags: LITEPCIE_CAPTURE_ flags; @first:
+	 * of the queue's last start, by START or read(): @flags: LITEPCIE_CAPTURE_ flags;
+	 * @staging: bytes of the card's staging memory that the queue may use at once; @first:
 	 * the first limit in bytes
 	 */
 	u32				flags;
+	u32				staging;
 	u64				first;
 	/*
 	 * error (-errno) that ended the queue's last run; 0: none, or it was cleared since; may be
@@ -193,6 +195,7 @@ u32 litepcie_capture_net_lost(struct litepcie_capture *capture);
 void litepcie_capture_set_clock(struct litepcie_capture *capture);
 void litepcie_queue_put(struct litepcie_capture_queue *queue, unsigned int parameter, u32 offset,
 			u32 value);
+void litepcie_queue_put_staging(struct litepcie_capture_queue *queue, u32 bytes);
 void litepcie_queue_put64(struct litepcie_capture_queue *queue, unsigned int parameter, u64 value);
 u64 litepcie_queue_get64(struct litepcie_capture_queue *queue, unsigned int parameter, u32 offset);
 void litepcie_queue_put_segment(struct litepcie_capture_queue *queue, unsigned int number,
@@ -204,6 +207,7 @@ int litepcie_capture_await(struct litepcie_capture *capture, u32 mask, u32 value
 bool litepcie_capture_is_usable(const struct litepcie_block *block);
 const struct litepcie_block *litepcie_capture_find_sorter(struct litepcie *card);
 bool litepcie_capture_has_clock(const struct litepcie_block *block);
+bool litepcie_capture_has_quotas(const struct litepcie_block *sorter);
 const struct litepcie_block *litepcie_capture_find_net(struct litepcie *card);
 
 /*

@@ -250,21 +250,38 @@ int litepcie_capture_check_first(const struct litepcie_capture_file *file)
 	return err || !file->queue->number ? err : -EINVAL;
 }
 
+/* True if @staging_bytes of a START are those that its flags allow. */
+static bool is_staging(const struct litepcie_capture_start *start)
+{
+	u32 bytes = start->staging_bytes;
+
+	if (!(start->flags & LITEPCIE_CAPTURE_STAGING))
+		return !bytes;
+	return bytes >= LITEPCIE_CAPTURE_STAGING_LEAST &&
+	       bytes <= LITEPCIE_CAPTURE_STAGING_MOST && !(bytes % LITEPCIE_CAPTURE_CELL);
+}
+
 static bool is_start(const struct litepcie_capture_queue *queue,
 		     const struct litepcie_capture_start *start)
 {
 	return !(start->flags & ~CAPTURE_START_FLAGS) &&
 	       start->snap <= LITEPCIE_CAPTURE_FRAME_MOST &&
-	       start->wait_cycles <= WAIT_CYCLES_MOST && !start->reserved &&
+	       start->wait_cycles <= WAIT_CYCLES_MOST && is_staging(start) &&
 	       start->limit <= litepcie_ring_bytes(queue->ring) &&
-	       !memchr_inv(start->reserved2, 0, sizeof(start->reserved2));
+	       !memchr_inv(start->reserved, 0, sizeof(start->reserved));
 }
 
-/* Returns 0, or -EOPNOTSUPP if the @flags of a START want to set a clock that cannot be set. */
-static int check_clock(const struct litepcie_capture *capture, u32 flags)
+/*
+ * Returns 0, or -EOPNOTSUPP if the @flags of a START need something of the card that older gateware
+ * does not have: a clock that can be set, or quotas of the staging memory.
+ */
+static int check_card(const struct litepcie_capture *capture, u32 flags)
 {
-	return flags & LITEPCIE_CAPTURE_HOST_CLOCK &&
-	       !litepcie_capture_has_clock(capture->block) ? -EOPNOTSUPP : 0;
+	if (flags & LITEPCIE_CAPTURE_HOST_CLOCK && !litepcie_capture_has_clock(capture->block))
+		return -EOPNOTSUPP;
+	if (flags & LITEPCIE_CAPTURE_STAGING && !litepcie_capture_has_quotas(capture->sorter))
+		return -EOPNOTSUPP;
+	return 0;
 }
 
 /*
@@ -285,7 +302,7 @@ static int check_net(const struct litepcie_capture *capture, u32 flags)
 /*
  * LITEPCIE_IOCTL_CAPTURE_START: start the file's queue.  Returns 0, -EBUSY if the queue was started
  * already or the file uses read(), -EINVAL if @start is not valid, or an error of
- * litepcie_capture_check_owner(), check_net(), check_clock() or litepcie_capture_begin().
+ * litepcie_capture_check_owner(), check_net(), check_card() or litepcie_capture_begin().
  */
 int litepcie_capture_start_file(struct litepcie_capture_file *file,
 				const struct litepcie_capture_start *start)
@@ -302,7 +319,7 @@ int litepcie_capture_start_file(struct litepcie_capture_file *file,
 	if (!err)
 		err = check_net(capture, start->flags);
 	if (!err)
-		err = check_clock(capture, start->flags);
+		err = check_card(capture, start->flags);
 	if (!err) {
 		WRITE_ONCE(file->wake, 0);
 		err = litepcie_capture_begin(file->queue, start, LITEPCIE_CAPTURE_RUN_RING);

@@ -163,6 +163,16 @@ u64 litepcie_queue_get64(struct litepcie_capture_queue *queue, unsigned int para
 	return value;
 }
 
+/* Let the queue use @bytes of the card's staging memory at once, on a card with quotas. */
+void litepcie_queue_put_staging(struct litepcie_capture_queue *queue, u32 bytes)
+{
+	unsigned long flags = begin(queue);
+
+	litepcie_sorter_put(queue->capture, LITEPCIE_CAPTURE_QUEUES_QUOTA,
+			    bytes / LITEPCIE_CAPTURE_CELL);
+	end(queue, flags);
+}
+
 /* Give segment @number of the queue's ring the bus address @address. */
 void litepcie_queue_put_segment(struct litepcie_capture_queue *queue, unsigned int number,
 				dma_addr_t address)
@@ -308,6 +318,17 @@ bool litepcie_capture_has_clock(const struct litepcie_block *block)
 	       litepcie_parameter(block, LITEPCIE_CAPTURE_CLOCK_OFFSET) &&
 	       holds(block, LITEPCIE_CAPTURE_CLOCK_OFFSET,
 		     LITEPCIE_CAPTURE_GROUP_CLOCK_HIGH + 4);
+}
+
+/*
+ * True if @sorter, the entry that litepcie_capture_find_sorter() has returned, has a register of
+ * quotas: the part of the staging memory that a queue may use.  Older gateware has none.
+ */
+bool litepcie_capture_has_quotas(const struct litepcie_block *sorter)
+{
+	return sorter && litepcie_block_is_known(sorter, LITEPCIE_CAPTURE_QUEUES_QUOTA) &&
+	       litepcie_parameter(sorter, LITEPCIE_CAPTURE_QUEUES_QUOTA) &&
+	       holds(sorter, LITEPCIE_CAPTURE_QUEUES_QUOTA, 4);
 }
 
 /*

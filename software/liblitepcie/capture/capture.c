@@ -29,7 +29,7 @@ static bool power_of_two(uint64_t value, uint64_t low, uint64_t high)
 	return value >= low && value <= high && !(value & (value - 1));
 }
 
-static void set_defaults(struct litepcie_capture_config *config)
+static void set_defaults(const struct litepcie *dev, struct litepcie_capture_config *config)
 {
 	if (!config->ring_bytes)
 		config->ring_bytes = LITEPCIE_CAPTURE_RING_DEFAULT;
@@ -43,6 +43,8 @@ static void set_defaults(struct litepcie_capture_config *config)
 		config->rest_ms = LITEPCIE_CAPTURE_REST_MS;
 	if (!config->link_type)
 		config->link_type = LITEPCIE_LINK_ETHERNET;
+	if (!config->staging_bytes)
+		config->staging_bytes = dev->map.capture.staging_bytes;
 }
 
 static int check_sizes(const struct litepcie_capture_config *config)
@@ -65,6 +67,26 @@ static int check_sizes(const struct litepcie_capture_config *config)
 	return 0;
 }
 
+/* Check the bytes of the staging memory that a queue is to use, unless they are an equal part. */
+static int check_staging(const struct litepcie *dev, const struct litepcie_capture_config *config)
+{
+	uint32_t bytes = config->staging_bytes;
+
+	if (bytes == dev->map.capture.staging_bytes)
+		return 0;
+	if (bytes < LITEPCIE_CAPTURE_STAGING_LEAST || bytes > LITEPCIE_CAPTURE_STAGING_MOST ||
+	    bytes % LITEPCIE_CAPTURE_CELL)
+		return litepcie_fail(-EINVAL, "%u bytes of the staging memory: it must be a "
+				     "multiple of %u from %u to %u", bytes, LITEPCIE_CAPTURE_CELL,
+				     LITEPCIE_CAPTURE_STAGING_LEAST, LITEPCIE_CAPTURE_STAGING_MOST);
+	if (!dev->map.sorter.quota)
+		return litepcie_fail(-EOPNOTSUPP, "%s: each queue of the card has %u bytes of the "
+				     "staging memory, and that cannot be set: build newer gateware "
+				     "with several queues, or leave staging_bytes out", dev->name,
+				     dev->map.capture.staging_bytes);
+	return 0;
+}
+
 static uint32_t count_queues(const struct litepcie *dev)
 {
 	return dev->map.sorter.queues ? dev->map.sorter.queues : 1;
@@ -72,11 +94,13 @@ static uint32_t count_queues(const struct litepcie *dev)
 
 static int check_config(struct litepcie *dev, const struct litepcie_capture_config *config)
 {
-	uint32_t staging = dev->map.capture.staging_bytes;
+	uint32_t staging = config->staging_bytes;
 	int rc = check_sizes(config);
 
 	if (rc == 0)
 		rc = litepcie_pages_check(config->page_bytes, config->ring_bytes);
+	if (rc == 0)
+		rc = check_staging(dev, config);
 	if (rc < 0)
 		return rc;
 	if (config->snap > LITEPCIE_CAPTURE_FRAME_MOST)
@@ -112,7 +136,7 @@ static int check_config(struct litepcie *dev, const struct litepcie_capture_conf
 				     count_queues(dev));
 	if (config->newest && config->ring_bytes / 4 < staging)
 		return litepcie_fail(-EINVAL, "newest with a ring of %llu bytes: it must have %u "
-				     "or more, four times the staging memory of a queue",
+				     "or more, four times the queue's staging memory",
 				     (unsigned long long)config->ring_bytes, 4 * staging);
 	return 0;
 }
@@ -174,7 +198,7 @@ int litepcie_capture_open(struct litepcie *dev, const struct litepcie_capture_co
 	*result = NULL;
 	if (rc == 0 && config)
 		rc = litepcie_struct_in(&wanted, sizeof(wanted), config, "litepcie_capture_config");
-	set_defaults(&wanted);
+	set_defaults(dev, &wanted);
 	if (rc == 0)
 		rc = check_config(dev, &wanted);
 	if (rc == 0 && dev->captures[wanted.queue])

@@ -102,8 +102,8 @@ int litepcie_capture_allow(struct litepcie_capture *capture, uint64_t limit)
  * Returns the position up to which the card may have written to the ring, in a capture with
  * `newest`. When the run is over, and the last status line is in memory, the position is that of
  * this line. It is then the end of an MBUF (part of the ring), which the card seals at a stop.
- * Before that the card may be ahead of the line by at most the size of the queue's staging memory
- * (the buffer before the ring).
+ * Before that the card may be ahead of the line by at most what the queue may use of the
+ * staging memory (the buffer before the ring).
  *
  * The line may say more than capture->seen, since the card goes on to write to the ring of a queue
  * that was stopped alone.
@@ -118,7 +118,7 @@ static uint64_t written_to(const struct litepcie_capture *capture)
 		position = capture->seen.position;
 	if (complete && position % capture->config.mbuf_bytes == 0)
 		return position;
-	return position + capture->dev->map.capture.staging_bytes;
+	return position + capture->config.staging_bytes;
 }
 
 /*

@@ -124,6 +124,29 @@ static int put_ring(struct litepcie_capture *capture)
 						  capture->line_iova);
 }
 
+static int put_own_staging(struct litepcie_capture *capture)
+{
+	return litepcie_queue_put(capture, capture->dev->map.sorter.quota,
+				  capture->config.staging_bytes / LITEPCIE_CAPTURE_CELL);
+}
+
+/*
+ * Say how much of the staging memory each queue of the card may use at once. A queue that takes no
+ * part in the run gets an equal part, since an earlier run may have given it another one.
+ */
+static int put_staging(struct litepcie *dev)
+{
+	struct litepcie_capture any = { .dev = dev };
+	int rc = 0;
+
+	for (unsigned int queue = 0; rc == 0 && queue < dev->map.sorter.queues; queue++) {
+		any.config.queue = queue;
+		rc = litepcie_queue_put(&any, dev->map.sorter.quota,
+					dev->map.capture.staging_bytes / LITEPCIE_CAPTURE_CELL);
+	}
+	return rc < 0 ? rc : each(dev, put_own_staging);
+}
+
 static int put_settings(struct litepcie_capture *capture)
 {
 	const struct litepcie_capture_registers *registers = &capture->dev->map.capture;
@@ -145,6 +168,8 @@ static int put_settings(struct litepcie_capture *capture)
 		rc = check_newest(dev);
 	if (rc == 0)
 		rc = each(dev, put_ring);
+	if (rc == 0 && dev->map.sorter.quota)
+		rc = put_staging(dev);
 	for (size_t i = 0; rc == 0 && i < count; i++)
 		rc = litepcie_writel(dev, words[i].offset, words[i].value);
 	return rc;

@@ -233,6 +233,10 @@ static void find_sorter(struct litepcie *dev)
 	sorter->queues = block->parameter[LITEPCIE_CAPTURE_QUEUES_QUEUES];
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
 		*places[i] = (uint32_t)block->offset + block->parameter[i];
+	if (is_known(block, LITEPCIE_CAPTURE_QUEUES_QUOTA) &&
+	    block->parameter[LITEPCIE_CAPTURE_QUEUES_QUOTA])
+		sorter->quota = (uint32_t)block->offset +
+				block->parameter[LITEPCIE_CAPTURE_QUEUES_QUOTA];
 }
 
 /*

@@ -129,6 +129,8 @@ struct litepcie_player_registers {
 struct litepcie_sorter_registers {
 	uint32_t select, control, rule_data, rule_index, spread;
 	uint32_t discard_index, discard_frames, discard_bytes;
+	/* 0: the card gives each queue an equal part of the staging memory */
+	uint32_t quota;
 	/*
 	 * number of the card's capture queues; 0: the card lacks these registers, or the library
 	 * cannot use them, and uses one queue at most

@@ -237,6 +237,12 @@ static int get_info(struct litepcie_capture *capture, struct litepcie_capture_in
 	return call(capture, LITEPCIE_IOCTL_CAPTURE_INFO, info, "accounts of the capture");
 }
 
+/* True if the queue is to use another part of the staging memory than an equal one. */
+static bool has_own_staging(const struct litepcie_capture *capture)
+{
+	return capture->config.staging_bytes != capture->dev->map.capture.staging_bytes;
+}
+
 /* Returns the flags with which the settings of the capture are to be started. */
 static uint32_t flags_of(const struct litepcie_capture *capture)
 {
@@ -246,6 +252,7 @@ static uint32_t flags_of(const struct litepcie_capture *capture)
 	       (config->lossless ? LITEPCIE_CAPTURE_LOSSLESS : 0) |
 	       (config->newest ? LITEPCIE_CAPTURE_NEWEST : 0) |
 	       (config->net ? LITEPCIE_CAPTURE_NET : 0) |
+	       (has_own_staging(capture) ? LITEPCIE_CAPTURE_STAGING : 0) |
 	       (litepcie_capture_is_clocked(capture->dev, config) ?
 		LITEPCIE_CAPTURE_HOST_CLOCK : 0);
 }
@@ -253,16 +260,27 @@ static uint32_t flags_of(const struct litepcie_capture *capture)
 /* Returns -EOPNOTSUPP with a sentence: the driver does not know the flags @unknown. */
 static int fail_old_driver(const struct litepcie_capture *capture, uint32_t unknown)
 {
-	bool net = unknown & LITEPCIE_CAPTURE_NET;
+	static const struct {
+		uint32_t	flag;
+		const char	*cannot, *instead;
+	} sentences[] = {
+		{ LITEPCIE_CAPTURE_NET, "record the frames of a net device",
+		  "record without them" },
+		{ LITEPCIE_CAPTURE_STAGING, "give a queue its own part of the staging memory",
+		  "leave staging_bytes out" },
+		{ UINT32_MAX, "set the card's clock to the host's time",
+		  "record by the card's clock" },
+	};
 	char version[32];
+	size_t n = 0;
 
+	while (!(unknown & sentences[n].flag))
+		n++;
 	sysfs_driver_version(version, sizeof(version));
 	return litepcie_fail(-EOPNOTSUPP, "%s: the driver litepcie.ko%s%s is older than this "
 			     "library and cannot %s: load the driver that came with the library, "
-			     "%s, or record %s", capture->dev->name, *version ? " " : "", version,
-			     net ? "record the frames of a net device" :
-				   "set the card's clock to the host's time",
-			     LITEPCIE_RELEASE, net ? "without them" : "by the card's clock");
+			     "%s, or %s", capture->dev->name, *version ? " " : "", version,
+			     sentences[n].cannot, LITEPCIE_RELEASE, sentences[n].instead);
 }
 
 /*
@@ -301,6 +319,7 @@ static int start_capture(struct litepcie_capture *capture)
 	struct litepcie_capture_start start = {
 		.snap = config->snap,
 		.wait_cycles = litepcie_capture_wait_cycles(capture->dev, config->wait_ns),
+		.staging_bytes = has_own_staging(capture) ? config->staging_bytes : 0,
 		.limit = config->ring_bytes,
 	};
 	int rc = take(capture) ?: choose_flags(capture, &start.flags) ?:

@@ -41,6 +41,9 @@ CAPTURE_RING_LEAST = 65536
 CAPTURE_RING_MOST = 1073741824
 CAPTURE_MBUF_LEAST = 4096
 CAPTURE_MBUF_MOST = 4194304
+CAPTURE_STAGING_LEAST = 32768
+CAPTURE_STAGING_MOST = 1048576
+CAPTURE_CELL = 4096
 CAPTURE_FRAME_MOST = 16383
 CAPTURE_PORTS = 16
 CAPTURE_QUEUES = 16
@@ -149,6 +152,7 @@ class CaptureConfigFields(Sized):
         ("rest_ms", c_int32),
         ("net", c_bool),
         ("clock", c_uint32),
+        ("staging_bytes", c_uint32),
     ]
 
 

@@ -86,6 +86,8 @@ class CaptureOptions(TypedDict, total=False):
               times, to the host's time in UTC; "card": the clock goes on as it is, from the card's
               reset on or from what it was set to; "auto": "host", or "card" on a simulated card and
               with gateware or a driver that is too old to set the clock
+    staging   0: most bytes of the card's staging memory that the queue uses at once, a multiple of
+              4096 from 32768 to 1048576; 0: an equal part for each queue of the card
     link      1: link type of the frames in a file; 1: Ethernet, 147 to 162: for private use
     queue     0: number of the card's queue. Start all other queues before queue 0
     rules     (): texts of up to 16 rules, as litepcie_capture_rule(3) has them; of queue 0 only
@@ -110,6 +112,7 @@ class CaptureOptions(TypedDict, total=False):
     newest: bool
     net: bool
     clock: str
+    staging: int
     link: int
     queue: int
     rules: Sequence[str]
@@ -295,6 +298,7 @@ class Capture(WithBlock):
         newest: bool = False,
         net: bool = False,
         clock: str = "auto",
+        staging: int = 0,
         link: int = 1,
         queue: int = 0,
         rules: Sequence[str] = (),
@@ -316,6 +320,7 @@ class Capture(WithBlock):
             newest=newest,
             net=net,
             clock=_clock(clock),
+            staging_bytes=staging,
             link_type=link,
             queue=queue,
             rest_ms=milliseconds(rest),

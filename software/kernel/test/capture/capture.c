@@ -265,7 +265,7 @@ static void refuse_shapes(uint8_t *base)
 static void refuse_calls(void)
 {
 	struct litepcie_capture_start beyond = { .limit = BYTES + 8 };
-	struct litepcie_capture_start odd = { .flags = 2 * LITEPCIE_CAPTURE_HOST_CLOCK };
+	struct litepcie_capture_start odd = { .flags = 2 * LITEPCIE_CAPTURE_STAGING };
 	struct litepcie_capture_start late = { .wait_cycles = 1u << 24 };
 	struct litepcie_capture_start longest = { .snap = 16384 };
 	char byte;

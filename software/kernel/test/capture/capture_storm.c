@@ -92,7 +92,7 @@ static struct litepcie_capture_start random_start(void)
 		.limit = pick(8) ? BYTES / 4 * pick(5) : BYTES + 1,
 		.flags = pick(8) ? 0 : pick(2) ? LITEPCIE_CAPTURE_NEWEST : 1u << pick(32) &
 			 ~LITEPCIE_CAPTURE_LOSSLESS,
-		.wait_cycles = pick(1000), .snap = pick(2) * pick(20000), .reserved = !pick(16),
+		.wait_cycles = pick(1000), .snap = pick(2) * pick(20000), .staging_bytes = !pick(16),
 	};
 }
 

@@ -5,7 +5,8 @@
  *
  * Tests for the program node that each register of a queue is written for that queue, and that
  * rules and spread (the table of queues) are written to the card at a start. Also tests that the
- * card's clock is set from the host's only if the caller asks for it.
+ * card's clock is set from the host's only if the caller asks for it, and that each queue may use
+ * the part of the staging memory that its caller asks for.
  */
 #include "node_card.h"
 
@@ -96,4 +97,44 @@ void test_the_clock_is_set_when_it_is_asked_for(void)
 	need(ahead_after_read("a_card") == 0, "read() leaves the clock of a card");
 	need(ahead_after_read("sim") == 42, "read() sets the clock of a simulated card");
 	clocked = false;
+}
+
+static long start_with(struct file *filp, u32 flags, u32 staging_bytes)
+{
+	struct litepcie_capture_start wanted = {
+		.flags = flags, .staging_bytes = staging_bytes, .wait_cycles = 9, .limit = BYTES,
+	};
+
+	return node_call(filp, LITEPCIE_IOCTL_CAPTURE_START, &wanted);
+}
+
+void test_each_queue_has_the_staging_memory_that_it_asked_for(void)
+{
+	static const u32 wrong[] = {
+		0, LITEPCIE_CAPTURE_STAGING_LEAST - LITEPCIE_CAPTURE_CELL,
+		LITEPCIE_CAPTURE_STAGING_LEAST + 1,
+		LITEPCIE_CAPTURE_STAGING_MOST + LITEPCIE_CAPTURE_CELL,
+	};
+	const u32 flag = LITEPCIE_CAPTURE_STAGING, least = LITEPCIE_CAPTURE_STAGING_LEAST;
+	const u32 most = LITEPCIE_CAPTURE_STAGING_MOST, cell = LITEPCIE_CAPTURE_CELL;
+	struct file *first = file_of(0), *other = file_of(1);
+
+	need(!ring(first, MBUF) && !ring(other, MBUF), "RING");
+	need(start_with(first, flag, least) == -EOPNOTSUPP, "a card whose parts are equal");
+	quotas = true;
+	card.capture->sorter = litepcie_block_find(&card, LITEPCIE_BLOCK_CAPTURE_QUEUES, 0);
+	for (size_t n = 0; n < ARRAY_SIZE(wrong); n++)
+		need(start_with(first, flag, wrong[n]) == -EINVAL, "a part that none can have");
+	need(start_with(first, 0, least) == -EINVAL, "a part without the flag");
+	need(!start_with(other, flag, most) && !start_with(first, flag, least), "START");
+	need(made.queue[0].quota == least / cell && made.queue[1].quota == most / cell,
+	     "the queues' parts");
+	need(made.queue[2].quota == (1u << 20) / cell, "the part of a queue that does not run");
+	need(!stop(first, NULL) && !start_with(other, 0, 0) && !start_with(first, flag, most),
+	     "START of another run");
+	need(made.queue[0].quota == most / cell && made.queue[1].quota == (1u << 20) / cell,
+	     "the part of the run before is kept");
+	node_close(first);
+	node_close(other);
+	quotas = false;
 }

@@ -25,7 +25,7 @@ static const u32 parameters[] = {
 };
 static const u32 sorter_parameters[] = {
 	0, 4, 8, 0xc, 0x10, 0x14, 0x18, 0x20, QUEUES, LITEPCIE_CAPTURE_RULES,
-	LITEPCIE_CAPTURE_SPREAD,
+	LITEPCIE_CAPTURE_SPREAD, 0x28,
 };
 static const u32 net_parameters[] = { 0, 4, LITEPCIE_CAPTURE_PORTS - 2 };
 static const struct litepcie_block blocks[] = {
@@ -37,13 +37,16 @@ static const struct litepcie_block blocks[] = {
 	/* the capture block of an older gateware, whose clock cannot be set */
 	{ LITEPCIE_BLOCK_CAPTURE, 1, 0, 0, BLOCK, 0x1000, LITEPCIE_CAPTURE_CLOCK_OFFSET,
 	  parameters },
+	/* the queues of an older gateware, which have equal parts of the staging memory */
+	{ LITEPCIE_BLOCK_CAPTURE_QUEUES, 1, 0, 0, SORTER, 0x1000, LITEPCIE_CAPTURE_QUEUES_QUOTA,
+	  sorter_parameters },
 };
 static u8 bar0[0x4000];
 static struct pci_dev pdev;
 
 struct made_card made;
 struct litepcie card = { .pdev = &pdev, .bar0 = bar0, .target = "test" };
-bool outside, no_net, clocked, allowed;
+bool outside, no_net, clocked, quotas, allowed;
 u64 real_ns;
 const char *part;
 
@@ -391,6 +394,10 @@ static void write_sorter(u32 at, u32 value)
 			(u8)(value >> LITEPCIE_CAPTURE_QUEUES_QUEUE_PLACE);
 		break;
 	case 0x14: made.discard_index = value; break;
+	case 0x28:
+		need(quotas, "a register of the sorter is written that the card does not have");
+		selected()->quota = value;
+		break;
 	default: need(false, "a register of the sorter is written that is none");
 	}
 }
@@ -432,7 +439,7 @@ const struct litepcie_block *litepcie_block_find(struct litepcie *ours, u16 type
 {
 	(void)ours, (void)index;
 	return type == LITEPCIE_BLOCK_CAPTURE ? &blocks[clocked ? 0 : 3] :
-	       type == LITEPCIE_BLOCK_CAPTURE_QUEUES ? &blocks[1] :
+	       type == LITEPCIE_BLOCK_CAPTURE_QUEUES ? &blocks[quotas ? 1 : 4] :
 	       type == LITEPCIE_BLOCK_CAPTURE_NET && !no_net ? &blocks[2] : NULL;
 }
 

@@ -24,6 +24,7 @@ struct made_queue {
 	u64	told;		/* the position in the queue's last status line */
 	bool	armed;
 	u32	last_segment;
+	u32	quota;		/* cells of the staging memory that the queue may use at once */
 	u64	segment[SEGMENTS];
 	u64	seals;
 	bool	sealing;
@@ -72,6 +73,7 @@ extern int entry_error;
 /* true: the card lacks the block CAPTURE_NET, which copies the frames of a net device */
 extern bool no_net;
 extern bool clocked;		/* true: the clock of the card's capture block can be set */
+extern bool quotas;		/* true: the card's queues have a register of quotas */
 extern u64 real_ns;		/* the host's time, CLOCK_REALTIME, in ns */
 extern bool allowed;		/* true: the caller has CAP_NET_RAW */
 extern bool outside;		/* true: the driver may use registers outside litepcie_enter() */
@@ -102,6 +104,7 @@ void test_arguments_are_checked(void);
 void test_a_cause_of_another_block_is_refused(void);
 void test_each_register_is_that_of_its_queue(void);
 void test_the_clock_is_set_when_it_is_asked_for(void);
+void test_each_queue_has_the_staging_memory_that_it_asked_for(void);
 void test_wake_tells_once(void);
 void test_poll_hears_of_a_queue_chosen_later(void);
 void test_accounts_are_those_of_the_queue(void);

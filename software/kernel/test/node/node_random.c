@@ -147,7 +147,7 @@ static void call_start(unsigned int file)
 {
 	struct litepcie_capture_start wanted = {
 		.flags = pick(16) ? usual_flags :
-			 pick(9) ? pick(9) : 2 * LITEPCIE_CAPTURE_HOST_CLOCK,
+			 pick(9) ? pick(9) : 2 * LITEPCIE_CAPTURE_STAGING,
 		.limit = pick(8) ? known_queue_of(file)->ring / 4 * pick(5) : pick(2 * BYTES),
 	};
 	long rc;

@@ -125,7 +125,7 @@ static void test_queues_of_a_run_have_the_same_flags(void)
 	need(!start(first, LITEPCIE_CAPTURE_KEEP_BAD), "START");
 	need(made.control & LITEPCIE_CAPTURE_BIT_CONTROL_KEEP_BAD, "the flag is not the card's");
 	need(info(first, 0).flags == LITEPCIE_CAPTURE_KEEP_BAD, "INFO's flags");
-	need(info(first, 0).start_flags == 2 * LITEPCIE_CAPTURE_HOST_CLOCK - 1,
+	need(info(first, 0).start_flags == 2 * LITEPCIE_CAPTURE_STAGING - 1,
 	     "INFO does not have all flags");
 	node_close(first);
 	node_close(other);
@@ -223,6 +223,7 @@ int main(int argc, char **argv)
 	RUN(test_a_cause_of_another_block_is_refused);
 	RUN(test_each_register_is_that_of_its_queue);
 	RUN(test_the_clock_is_set_when_it_is_asked_for);
+	RUN(test_each_queue_has_the_staging_memory_that_it_asked_for);
 	RUN(test_queues_of_a_run_have_the_same_flags);
 	RUN(test_the_net_device_needs_a_capability);
 	RUN(test_the_stop_of_a_queue_seals_it);

@@ -17,13 +17,14 @@
  */
 static void add_queues(uint32_t offset, uint32_t queues, uint32_t rules, uint32_t entries)
 {
-	uint32_t *parameter = add_block(LITEPCIE_BLOCK_CAPTURE_QUEUES, offset, 11);
+	uint32_t *parameter = add_block(LITEPCIE_BLOCK_CAPTURE_QUEUES, offset, 12);
 
 	for (uint32_t n = 0; n < LITEPCIE_CAPTURE_QUEUES_QUEUES; n++)
 		parameter[n] = 8 * n;
 	parameter[LITEPCIE_CAPTURE_QUEUES_QUEUES] = queues;
 	parameter[LITEPCIE_CAPTURE_QUEUES_RULES] = rules;
 	parameter[LITEPCIE_CAPTURE_QUEUES_ENTRIES] = entries;
+	parameter[LITEPCIE_CAPTURE_QUEUES_QUOTA] = 8 * LITEPCIE_CAPTURE_QUEUES_QUEUES;
 	sign_table();
 }
 
@@ -89,6 +90,7 @@ static void all_registers_of_a_full_card_are_found(void)
 	CHECK_EQUAL(map->sorter.select, 0x6800);
 	CHECK_EQUAL(map->sorter.discard_bytes, 0x6838);
 	CHECK_EQUAL(map->sorter.queues, 4);
+	CHECK_EQUAL(map->sorter.quota, 0x6840);
 	CHECK_EQUAL(map->net.control, 0x7000);
 	CHECK_EQUAL(map->net.lost, 0x7004);
 	CHECK_EQUAL(map->user_cause, 1 << 6);

@@ -262,6 +262,7 @@ static void emit_recording(const struct emit *out, const struct recording *recor
 	emit_unsigned(out, "mbuf_bytes", NULL, recording->config.mbuf_bytes);
 	emit_known(out, "page_bytes", recording->config.page_bytes ?
 		   (int64_t)recording->config.page_bytes : -1);
+	emit_unsigned(out, "staging_bytes", NULL, recording->config.staging_bytes);
 	emit_string(out, "clock", "  clock        %s\n", clock_of(&recording->config));
 	emit_number(out, "device_s", NULL, seconds_of(recording));
 	emit_known(out, "generated", recording->made_known ? (int64_t)recording->made : -1);
@@ -475,6 +476,11 @@ static const struct util_option options[] = {
 	  .high = LITEPCIE_CAPTURE_RULES, .rule = "there may be %llu to %llu rules",
 	  .help = "a rule of the card, like 'vlan=5 queue=2' or 'proto=udp dport=53 discard'. The "
 		  "first that a frame matches counts. litepcie_capture_rule(3) has the words" },
+	{ .name = "staging", .value = "LIST", .parse = queues_option_staging, .to = &queues,
+	  .low = 1, .high = LITEPCIE_CAPTURE_QUEUES,
+	  .rule = "it must be %llu to %llu sizes in bytes with commas between; K, M and G may follow",
+	  .help = "let each queue use so many bytes of the card's staging memory at once, 32K to 1M: "
+		  "a size for all queues, or one for each, with commas between (equal parts)" },
 	{ .name = "cpus", .value = "LIST", .parse = queues_option_cpus, .to = &queues,
 	  .low = 1, .high = LITEPCIE_CAPTURE_QUEUES,
 	  .rule = "it must be %llu to %llu numbers with commas between",

@@ -46,23 +46,48 @@ bool queues_option_rule(const struct util_option *option, const char *text)
 	return true;
 }
 
-bool queues_option_cpus(const struct util_option *option, const char *text)
+/*
+ * Parse numbers with commas between them into @values, by @parse. Returns how many there are, or 0
+ * if @text is longer than 127 characters, has more than @most numbers, or one that is none or above
+ * 2^32 - 1.
+ */
+static unsigned int parse_list(const char *text, uint32_t *values, uint64_t most,
+			       bool (*parse)(const char *word, uint64_t *value))
 {
-	struct queues *queues = option->to;
 	char copy[128], *rest = copy, *word;
+	unsigned int count = 0;
 	uint64_t value;
 
 	if (strlen(text) >= sizeof(copy))
-		return false;
+		return 0;
 	strcpy(copy, text);
-	queues->cpu_count = 0;
 	while ((word = strsep(&rest, ","))) {
-		if (queues->cpu_count == option->high ||
-		    !util_parse_number(word, 0, UINT32_MAX, &value))
-			return false;
-		queues->cpus[queues->cpu_count++] = (uint32_t)value;
+		if (count == most || !parse(word, &value) || value > UINT32_MAX)
+			return 0;
+		values[count++] = (uint32_t)value;
 	}
-	return true;
+	return count;
+}
+
+static bool parse_number(const char *word, uint64_t *value)
+{
+	return util_parse_number(word, 0, UINT32_MAX, value);
+}
+
+bool queues_option_cpus(const struct util_option *option, const char *text)
+{
+	struct queues *queues = option->to;
+
+	queues->cpu_count = parse_list(text, queues->cpus, option->high, parse_number);
+	return queues->cpu_count > 0;
+}
+
+bool queues_option_staging(const struct util_option *option, const char *text)
+{
+	struct queues *queues = option->to;
+
+	queues->staging_count = parse_list(text, queues->staging, option->high, util_parse_size);
+	return queues->staging_count > 0;
 }
 
 /* Rules, and the spread (the table that gives queues to frames without a rule) ---------------- */
@@ -230,6 +255,16 @@ static bool give_targets(struct util *util, struct queues *queues, char **target
 
 /* Opening the queues' captures ---------------------------------------------------------------- */
 
+/* Returns false, which is noted, unless --staging has one size, or one for each queue, or none. */
+static bool has_staging(struct util *util, const struct queues *queues)
+{
+	if (queues->staging_count <= 1 || queues->staging_count == queues->count)
+		return true;
+	util_fail(util, "--staging: %u sizes, and %u queues are recorded: give one size for all, or "
+		  "one for each", queues->staging_count, queues->count);
+	return false;
+}
+
 static int open_queue(struct util *util, struct queues *queues, unsigned int n)
 {
 	struct recording *recording = &queues->recordings[n];
@@ -238,6 +273,9 @@ static int open_queue(struct util *util, struct queues *queues, unsigned int n)
 		recording->pinned = true;
 		recording->cpu = queues->cpus[n];
 	}
+	if (queues->staging_count)
+		recording->config.staging_bytes =
+			queues->staging[queues->staging_count > 1 ? n : 0];
 	if (n) {
 		recording->generates = false;
 		recording->config.queue = n;
@@ -255,7 +293,7 @@ int queues_open(struct util *util, struct queues *queues, const struct recording
 	queues->count = queues->several && queues->wanted ? queues->wanted : (unsigned int)rc;
 	for (unsigned int n = 0; n < queues->count; n++)
 		queues->recordings[n] = *like;
-	if (!give_targets(util, queues, targets, count))
+	if (!give_targets(util, queues, targets, count) || !has_staging(util, queues))
 		return -E2BIG;
 	rc = sort(util, queues);
 	if (queues->count > 1 || queues->rule_count)

@@ -43,6 +43,12 @@ struct queues {
 	uint32_t		cpus[LITEPCIE_CAPTURE_QUEUES];
 	unsigned int		cpu_count;
 	/*
+	 * The option --staging: bytes of the card's staging memory that recordings[n] may use at
+	 * once are staging[n], or staging[0] for all if @staging_count is 1.
+	 */
+	uint32_t		staging[LITEPCIE_CAPTURE_QUEUES];
+	unsigned int		staging_count;
+	/*
 	 * rules and spread (the table by which frames get to queues if no rule names one), in the
 	 * form of the library
 	 */
@@ -68,7 +74,8 @@ struct queues {
  * Parse the value of an option into the struct queues at option->to. queues_option_count() is for
  * --queues, which takes a number from 1 to LITEPCIE_CAPTURE_QUEUES, or "all". queues_option_cpus()
  * is for --cpus, which takes up to LITEPCIE_CAPTURE_QUEUES numbers with commas between them, in
- * less than 128 characters. Both return false if @text has another form.
+ * less than 128 characters. queues_option_staging() is for --staging, which takes as many sizes in
+ * bytes, with K, M or G behind them if wanted. They return false if @text has another form.
  *
  * queues_option_rule() is for --rule. It keeps the pointer @text, which queues_open() parses, and
  * returns false if more than LITEPCIE_CAPTURE_RULES rules are given.
@@ -76,13 +83,15 @@ struct queues {
 bool queues_option_count(const struct util_option *option, const char *text);
 bool queues_option_rule(const struct util_option *option, const char *text);
 bool queues_option_cpus(const struct util_option *option, const char *text);
+bool queues_option_staging(const struct util_option *option, const char *text);
 
 /*
  * Open the captures of the queues on the open card util->dev, with the settings of @like, for the
  * @count files or folders @targets. If that succeeds, a warning on standard error names each rule
  * whose frames go to a queue that is not recorded. Returns 0 or -errno. -EINVAL is an error of the
- * command line, whose text litepcie_why() has. -E2BIG means that the number of targets is wrong, a
- * folder cannot be made, or there is no memory, and that this failure was noted. Other errors are
+ * command line, whose text litepcie_why() has. -E2BIG means that the number of targets or of
+ * sizes of --staging is wrong, a folder cannot be made, or there is no memory, and that this failure
+ * was noted. Other errors are
  * those of the library's calls. Call queues_free() in any case.
  */
 int queues_open(struct util *util, struct queues *queues, const struct recording *like,

@@ -360,6 +360,21 @@ static void the_staging_memory_may_be_ahead(void)
 }
 
 /*
+ * A queue that may use more or less of the staging memory than an equal part may be ahead by that.
+ */
+static void the_queue_s_own_staging_memory_may_be_ahead(void)
+{
+	const uint64_t ring = 4 * STAGING;
+	struct litepcie_capture *capture = begin(ring, true);
+
+	capture->config.staging_bytes = STAGING + 3 * MBUF;
+	tell(ring);
+	takes(capture, STAGING + 3 * MBUF, MBUF, true);
+	card.at_stop = ring;
+	litepcie_capture_close(capture);
+}
+
+/*
  * With the setting `newest`, after a stop the card writes no more, so the library returns all of
  * the ring. If the last status line does not come, the stop fails, and the card may still be ahead
  * of the line that is there.
@@ -774,6 +789,7 @@ int main(void)
 	what_is_not_released_is_not_written();
 	a_stop_gives_all_the_room();
 	the_staging_memory_may_be_ahead();
+	the_queue_s_own_staging_memory_may_be_ahead();
 	after_a_stop_nothing_is_ahead();
 	skipped_spans_can_be_released();
 	a_card_that_is_asked_back_is_stopped();

@@ -38,6 +38,7 @@
  */
 struct queue {
 	uint64_t			limit, segment, status;
+	uint32_t			quota;
 	struct litepcie_capture_line	*line;
 	void				*ring;
 };
@@ -192,6 +193,8 @@ static void take_over(uint32_t offset)
 		card.ahead += value;
 	if (offset == registers->status_base + 4)
 		selected()->status = value;
+	if (dev.map.sorter.quota && offset == dev.map.sorter.quota)
+		selected()->quota = *word(offset);
 	if (offset == registers->segment_index)
 		selected()->segment = (uint64_t)*word(registers->segment_base) << 32 |
 				      *word(registers->segment_base + 4);
@@ -357,6 +360,73 @@ static void all_queues_run_together(void)
 	for (unsigned int n = 0; n < QUEUES; n++)
 		litepcie_capture_close(captures[n]);
 	CHECK(!litepcie_has_capture(&dev));
+}
+
+static int open_with_staging(unsigned int queue, uint32_t bytes, bool newest,
+			     struct litepcie_capture **capture)
+{
+	struct litepcie_capture_config config = {
+		.struct_size = sizeof(config), .ring_bytes = 4 * RING, .mbuf_bytes = MBUF,
+		.queue = queue, .newest = newest, .staging_bytes = bytes, .rest_ms = 2000,
+	};
+
+	return litepcie_capture_open(&dev, &config, capture);
+}
+
+/*
+ * Each queue may use the part of the staging memory that its settings name. A queue without such a
+ * setting, and one that is not started, gets an equal part, also after a run that gave it another.
+ */
+static void each_queue_gets_its_part_of_the_staging_memory(void)
+{
+	const uint32_t equal = LITEPCIE_CAPTURE_STAGING_MOST / QUEUES, cell = LITEPCIE_CAPTURE_CELL;
+	const uint32_t least = LITEPCIE_CAPTURE_STAGING_LEAST;
+	struct litepcie_capture_config config = { .struct_size = sizeof(config) };
+	struct litepcie_capture *first, *second;
+
+	make_card(QUEUES);
+	dev.map.capture.staging_bytes = equal;
+	dev.map.sorter.quota = 0x3c00;
+	card.queue[3].quota = 1;
+	CHECK_EQUAL(open_with_staging(0, least, false, &first), 0);
+	CHECK_EQUAL(open_with_staging(1, 0, false, &second), 0);
+	CHECK_EQUAL(litepcie_capture_settings(second, &config), 0);
+	CHECK_EQUAL(config.staging_bytes, equal);
+	CHECK_EQUAL(litepcie_capture_start(second), 0);
+	CHECK_EQUAL(litepcie_capture_start(first), 0);
+	CHECK_EQUAL(card.queue[0].quota, least / cell);
+	for (unsigned int n = 1; n < QUEUES; n++)
+		CHECK_EQUAL(card.queue[n].quota, equal / cell);
+	litepcie_capture_close(first);
+	litepcie_capture_close(second);
+	CHECK_EQUAL(open_with_staging(0, LITEPCIE_CAPTURE_STAGING_MOST, false, &first), 0);
+	CHECK_EQUAL(litepcie_capture_start(first), 0);
+	CHECK_EQUAL(card.queue[0].quota, LITEPCIE_CAPTURE_STAGING_MOST / cell);
+	litepcie_capture_close(first);
+}
+
+static void a_part_of_the_staging_memory_that_cannot_be_is_refused(void)
+{
+	const uint32_t wrong[] = {
+		LITEPCIE_CAPTURE_STAGING_LEAST - LITEPCIE_CAPTURE_CELL,
+		LITEPCIE_CAPTURE_STAGING_LEAST + 1,
+		LITEPCIE_CAPTURE_STAGING_MOST + LITEPCIE_CAPTURE_CELL,
+	};
+	struct litepcie_capture *capture;
+
+	make_card(QUEUES);
+	CHECK_EQUAL(open_with_staging(0, LITEPCIE_CAPTURE_STAGING_LEAST, false, &capture),
+		    -EOPNOTSUPP);
+	has_sentence("each queue of the card has 4096 bytes of the staging memory");
+	dev.map.sorter.quota = 0x3c00;
+	for (size_t n = 0; n < sizeof(wrong) / sizeof(wrong[0]); n++) {
+		CHECK_EQUAL(open_with_staging(0, wrong[n], false, &capture), -EINVAL);
+		has_sentence("it must be a multiple of 4096 from 32768 to 1048576");
+	}
+	CHECK_EQUAL(open_with_staging(0, 2 * RING, true, &capture), -EINVAL);
+	has_sentence("it must have 524288 or more, four times the queue's staging memory");
+	CHECK_EQUAL(open_with_staging(0, RING, true, &capture), 0);
+	litepcie_capture_close(capture);
 }
 
 /*
@@ -823,6 +893,8 @@ static void the_clock_is_set_as_the_settings_say(void)
 int main(void)
 {
 	all_queues_run_together();
+	each_queue_gets_its_part_of_the_staging_memory();
+	a_part_of_the_staging_memory_that_cannot_be_is_refused();
 	a_queue_ends_alone();
 	a_frame_behind_the_seal_is_sealed();
 	a_stop_before_the_run_begins_ends_the_data();

@@ -32,7 +32,8 @@ static struct {
 	 * state; 0: they succeed
 	 */
 	int		error;
-	uint32_t	flags;		/* flags of the last ioctl CAPTURE_START */
+	/* of the last ioctl CAPTURE_START */
+	uint32_t	flags, staging_bytes;
 	/* flags of START that the driver knows, and those that it says in INFO */
 	uint32_t	known, told;
 	const char	*version;	/* the driver's version in sysfs */
@@ -55,6 +56,7 @@ static int fake_ioctl(int fd, unsigned long request, void *arg)
 	}
 	if (request == LITEPCIE_IOCTL_CAPTURE_START) {
 		driver.flags = ((struct litepcie_capture_start *)arg)->flags;
+		driver.staging_bytes = ((struct litepcie_capture_start *)arg)->staging_bytes;
 		if (driver.flags & ~driver.known) {
 			errno = EINVAL;
 			return -1;
@@ -196,6 +198,29 @@ static void an_older_driver_starts_by_the_card_s_clock(void)
 }
 
 /*
+ * The driver is told the queue's part of the staging memory unless it is an equal part. An older
+ * driver cannot set it.
+ */
+static void the_driver_gets_the_queue_s_part_of_the_staging_memory(void)
+{
+	const uint32_t all = EARLY_FLAGS | LITEPCIE_CAPTURE_STAGING;
+
+	dev.map.capture.staging_bytes = 1u << 18;
+	capture.config.staging_bytes = 1u << 18;
+	CHECK_EQUAL(start_by(all, all, LITEPCIE_CLOCK_CARD, false), 0);
+	CHECK_EQUAL(driver.flags, LITEPCIE_CAPTURE_LOSSLESS);
+	CHECK_EQUAL(driver.staging_bytes, 0);
+	capture.config.staging_bytes = 1u << 19;
+	CHECK_EQUAL(start_by(all, all, LITEPCIE_CLOCK_CARD, false), 0);
+	CHECK_EQUAL(driver.flags, LITEPCIE_CAPTURE_LOSSLESS | LITEPCIE_CAPTURE_STAGING);
+	CHECK_EQUAL(driver.staging_bytes, 1u << 19);
+	CHECK_EQUAL(start_by(EARLY_FLAGS, 0, LITEPCIE_CLOCK_CARD, false), -EOPNOTSUPP);
+	CHECK(says("cannot give a queue its own part of the staging memory") &&
+	      says("or leave staging_bytes out"));
+	dev.map.capture.staging_bytes = capture.config.staging_bytes = 0;
+}
+
+/*
  * If the program itself asks for what the driver does not know, nothing is started, and the
  * sentence says what to do. It has the driver's version, if that is known.
  */
@@ -246,6 +271,7 @@ int main(void)
 	a_card_that_does_not_rest_is_told();
 	the_driver_sets_the_clock_that_it_is_told_to();
 	an_older_driver_starts_by_the_card_s_clock();
+	the_driver_gets_the_queue_s_part_of_the_staging_memory();
 	an_older_driver_is_told_apart();
 	the_page_says_when_the_run_is_complete();
 	return failed_checks != 0;
