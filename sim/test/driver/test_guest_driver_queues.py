@@ -61,6 +61,7 @@ def guest_with_msix(tmp_path_factory):
         pytest.param(
             "refuse", id="a queue that is taken is refused, and what does not go together"
         ),
+        pytest.param("staging", id="a queue uses the staging memory that START has named"),
         pytest.param("alone", id="the stop of a queue seals it, and the others go on"),
         pytest.param("killed", id="a killed owner costs queue 0 nothing, and its ring stays"),
         pytest.param("woken", id="one interrupt wakes every queue once"),

@@ -273,6 +273,49 @@ static int refuse(void)
 	return 0;
 }
 
+/*
+ * Record a burst of frames that come faster than the link takes them, in a queue that may use
+ * @staging bytes of the card's staging memory; 0: an equal part. Returns how many frames were lost
+ * because the staging memory had no room.
+ */
+static uint64_t lost_of_burst(const struct queue *queue, uint32_t staging)
+{
+	struct litepcie_capture_start wanted = {
+		.flags = LITEPCIE_CAPTURE_NEWEST | (staging ? LITEPCIE_CAPTURE_STAGING : 0),
+		.staging_bytes = staging,
+	};
+	struct litepcie_capture_generate frames = { .size = 1500, .count = 2000 };
+
+	need(!ioctl(queue->fd, LITEPCIE_IOCTL_CAPTURE_START, &wanted), "START: %s",
+	     strerror(errno));
+	need(!ioctl(queue->fd, LITEPCIE_IOCTL_CAPTURE_GENERATE, &frames), "GENERATE: %s",
+	     strerror(errno));
+	while (info(queue).generated < frames.count || info(queue).generating)
+		usleep(1000);
+	need(!stop(queue, NULL), "STOP: %s", strerror(errno));
+	return info(queue).port[0].lost_staging.frames;
+}
+
+/*
+ * A queue may use the part of the staging memory that its START names, or else an equal part,
+ * whatever an earlier START has named.
+ */
+static int staging(void)
+{
+	struct queue queue = open_queue(0);
+	uint64_t least, most, equal;
+
+	need(!ring(&queue, MBUF), "RING: %s", strerror(errno));
+	least = lost_of_burst(&queue, LITEPCIE_CAPTURE_STAGING_LEAST);
+	most = lost_of_burst(&queue, LITEPCIE_CAPTURE_STAGING_MOST);
+	equal = lost_of_burst(&queue, 0);
+	need(most < equal && equal < least, "%llu frames lost with the least, %llu with an equal "
+	     "part and %llu with the most", (unsigned long long)least, (unsigned long long)equal,
+	     (unsigned long long)most);
+	printf("staging: ok\n");
+	return 0;
+}
+
 /* STOP of queue 1 lets the card end that queue's MBUF (part of its ring). Other queues go on. */
 static int alone(void)
 {
@@ -485,6 +528,8 @@ int main(int argc, char **argv)
 		return spread();
 	if (!strcmp(argv[1], "refuse"))
 		return refuse();
+	if (!strcmp(argv[1], "staging"))
+		return staging();
 	if (!strcmp(argv[1], "alone"))
 		return alone();
 	if (!strcmp(argv[1], "killed"))
