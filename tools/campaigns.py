@@ -76,7 +76,7 @@ CAMPAIGNS = {
     "python": Campaign(1.5, ("test_python_host", "test_guest_example")),
     "readme": Campaign(6, ("test_readme",)),
     "hour": Campaign(5, ("test_first_hour", "test_check")),
-    # CI leaves this campaign out, since CI has only an hour, and says so.
+    # CI leaves this campaign out, since it takes three hours, and says so.
     "long": Campaign(180, ("test_long_*",)),
     "proofs": Campaign(6, ("test_formal",)),
     "netlist": Campaign(11, ("test_synthesis", "test_silicon", "test_ku5p_probe")),
