@@ -288,13 +288,11 @@ void litepcie_virtio_find(struct litepcie *card);
 int litepcie_virtio_halt(struct litepcie *card);
 void litepcie_virtio_add(struct litepcie *card);
 void litepcie_virtio_del(struct litepcie *card);
-void litepcie_virtio_interrupt(struct litepcie *card, int irq, u32 causes);
 #else
 static inline void litepcie_virtio_find(struct litepcie *card) { }
 static inline int litepcie_virtio_halt(struct litepcie *card) { return 0; }
 static inline void litepcie_virtio_add(struct litepcie *card) { }
 static inline void litepcie_virtio_del(struct litepcie *card) { }
-static inline void litepcie_virtio_interrupt(struct litepcie *card, int irq, u32 causes) { }
 #endif
 
 /*

@@ -20,6 +20,7 @@
 #include <linux/interrupt.h>
 
 #include "capture/capture.h"
+#include "virtio/interrupt.h"
 
 static bool is_captures(const struct litepcie *card, u32 cause)
 {
@@ -27,18 +28,16 @@ static bool is_captures(const struct litepcie *card, u32 cause)
 }
 
 /*
- * @causes are the interrupt causes that are set, and @others those that are enabled but not set.
- * Handle the virtio devices' causes among @causes, and check the counts that the card writes to
- * host memory for the causes @others.  The handler of an earlier message may have cleared one of
- * @others, but loaded the count before the card's write of the count had arrived.
+ * Check the counts that the card writes to host memory for the interrupt causes @others, which are
+ * enabled but not set.  The handler of an earlier message may have cleared one of them, but loaded
+ * the count before the card's write of the count had arrived.
  *
  * The function is not inlined, so that the handler, which often does not call it, is shorter.
  */
-static noinline void poll_memory(struct litepcie *card, int irq, u32 causes, u32 others)
+static noinline void poll_memory(struct litepcie *card, u32 others)
 {
 	struct litepcie_way *way;
 
-	litepcie_virtio_interrupt(card, irq, causes | (others & card->virtio_queues));
 	for (unsigned int n = 0; (way = litepcie_nth_way(card, n)); n++)
 		if (READ_ONCE(way->reports) && others & BIT(way->cause) &&
 		    litepcie_dma_progress(way))
@@ -72,7 +71,7 @@ static void handle_way(struct litepcie_way *way)
 static irqreturn_t litepcie_interrupt(int irq, void *data)
 {
 	struct litepcie *card = data;
-	u32 others, causes;
+	u32 causes, enabled, others, virtio;
 
 	/*
 	 * The registers of a card that is not live, since it is being reset, sleeps or has gone,
@@ -83,15 +82,18 @@ static irqreturn_t litepcie_interrupt(int irq, void *data)
 	causes = readl(card->irq_vector);
 	if (causes == ~0u && litepcie_check_lost(card))
 		return IRQ_HANDLED;
-	others = READ_ONCE(card->irq_enabled);
-	causes &= others;
-	others &= ~causes;
+	enabled = READ_ONCE(card->irq_enabled);
+	causes &= enabled;
 	if (causes)
 		writel(causes, card->irq_clear);
-	if (others || causes & card->virtio_causes) {
-		poll_memory(card, irq, causes, others);
-		causes &= ~card->virtio_causes;
-	}
+	/* All queues that are in use are looked at, since they are in host memory. */
+	virtio = (causes & card->virtio_causes) | (enabled & card->virtio_queues);
+	litepcie_virtio_interrupt(card, irq, virtio);
+	enabled &= ~card->virtio_causes;
+	causes &= enabled;
+	others = enabled & ~causes;
+	if (others)
+		poll_memory(card, others);
 	while (causes) {
 		unsigned int cause = __ffs(causes);
 

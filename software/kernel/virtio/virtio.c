@@ -13,6 +13,7 @@
 
 #include <linux/idr.h>
 #include <linux/iopoll.h>
+#include <linux/irq.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <uapi/linux/virtio_mmio.h>
@@ -211,29 +212,14 @@ void litepcie_virtio_del(struct litepcie *card)
 /* Interrupts of virtio devices -------------------------------------------- */
 
 /*
- * Called by the interrupt handler of MSI, whose one message all interrupt causes share: call the
- * handlers of those @causes that belong to virtio devices.
- */
-void litepcie_virtio_interrupt(struct litepcie *card, int irq, u32 causes)
-{
-	causes &= card->virtio_causes;
-	while (causes) {
-		struct litepcie_listener *listener = &card->listener[__ffs(causes)];
-		irq_handler_t handler;
-
-		/* litepcie_virtio_listen() has stored @data before @handler. */
-		handler = smp_load_acquire(&listener->handler);
-		causes &= causes - 1;
-		if (handler)
-			handler(irq, listener->data);
-	}
-}
-
-/*
  * Let @handler be called with @data for the interrupts of @source: a queue's number, or the number
  * of queues for changes of the configuration.  Enable the cause of these interrupts.  With MSI-X
  * /proc/interrupts shows @name.  Returns -EINVAL if the device has no such source, or the error of
  * request_irq().
+ *
+ * The card may interrupt again for news that an earlier interrupt has announced, and @handler may
+ * then return IRQ_NONE.  The kernel switches off an interrupt whose handler often returns IRQ_NONE,
+ * except an interrupt with IRQ_IS_POLLED.
  */
 int litepcie_virtio_listen(struct litepcie_virtio *virtio, unsigned int source,
 			   irq_handler_t handler, const char *name, void *data)
@@ -244,8 +230,12 @@ int litepcie_virtio_listen(struct litepcie_virtio *virtio, unsigned int source,
 
 	if (source > virtio->queues)
 		return -EINVAL;
-	if (card->pdev->msix_enabled)
-		err = request_irq(pci_irq_vector(card->pdev, cause), handler, 0, name, data);
+	if (card->pdev->msix_enabled) {
+		int irq = pci_irq_vector(card->pdev, cause);
+
+		irq_set_status_flags(irq, IRQ_IS_POLLED);
+		err = request_irq(irq, handler, 0, name, data);
+	}
 	if (err)
 		return err;
 	card->listener[cause].data = data;
@@ -289,6 +279,27 @@ int litepcie_virtio_steer(struct litepcie_virtio *virtio, unsigned int source,
 	return irq_set_affinity_and_hint(pci_irq_vector(pdev, virtio->cause + source), processors);
 }
 EXPORT_SYMBOL_GPL(litepcie_virtio_steer);
+
+/*
+ * If @mute is true, keep the handler of @source from being called, and wait until it no longer
+ * runs.  If @mute is false, let it be called again.  The two calls must alternate, and
+ * litepcie_virtio_ignore() may follow either.
+ */
+void litepcie_virtio_mute(struct litepcie_virtio *virtio, unsigned int source, bool mute)
+{
+	struct litepcie *card = virtio->card;
+	unsigned int cause = virtio->cause + source;
+
+	/* The handler of an MSI calls no handler of a cause that is not enabled. */
+	litepcie_cause_enable(card, cause, !mute);
+	if (!card->pdev->msix_enabled)
+		synchronize_irq(pci_irq_vector(card->pdev, 0));
+	else if (mute)
+		disable_irq(pci_irq_vector(card->pdev, cause));
+	else
+		enable_irq(pci_irq_vector(card->pdev, cause));
+}
+EXPORT_SYMBOL_GPL(litepcie_virtio_mute);
 
 /* Wait until all interrupt handlers of the device that run at the moment have returned. */
 void litepcie_virtio_synchronize(struct litepcie_virtio *virtio)

@@ -59,6 +59,7 @@ int litepcie_virtio_listen(struct litepcie_virtio *virtio, unsigned int source,
 void litepcie_virtio_ignore(struct litepcie_virtio *virtio, unsigned int source, void *data);
 int litepcie_virtio_steer(struct litepcie_virtio *virtio, unsigned int source,
 			  const struct cpumask *processors);
+void litepcie_virtio_mute(struct litepcie_virtio *virtio, unsigned int source, bool mute);
 void litepcie_virtio_synchronize(struct litepcie_virtio *virtio);
 void litepcie_virtio_quiet(struct litepcie_virtio *virtio, bool quiet);
 bool litepcie_virtio_check_lost(struct litepcie_virtio *virtio);

@@ -254,6 +254,7 @@ static int litepcie_vdev_probe(struct auxiliary_device *adev, const struct auxil
 	if (!d)
 		return -ENOMEM;
 	d->virtio = virtio;
+	d->doorbell = virtio->page + VIRTIO_MMIO_QUEUE_NOTIFY;
 	spin_lock_init(&d->lock);
 	d->vdev.id.device = type;
 	d->vdev.id.vendor = readl(virtio->page + VIRTIO_MMIO_VENDOR_ID);

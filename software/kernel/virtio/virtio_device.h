@@ -48,6 +48,7 @@ struct litepcie_vdev {
 	struct virtio_device	vdev;
 	/* the card's part of the device (virtio.c); invalid once remove() has returned */
 	struct litepcie_virtio	*virtio;
+	void __iomem		*doorbell;	/* register of @virtio's page for notifications */
 	/* true if a notification also carries the ring's index (VIRTIO_F_NOTIFICATION_DATA) */
 	bool			notifies_data;
 	bool			packed;		/* true if the queues are packed ones */

@@ -110,8 +110,7 @@ static bool notify(struct virtqueue *vq)
 {
 	struct litepcie_vdev *d = litepcie_vdev_of(vq->vdev);
 
-	writel(d->notifies_data ? vring_notification_data(vq) : vq->index,
-	       d->virtio->page + VIRTIO_MMIO_QUEUE_NOTIFY);
+	writel(d->notifies_data ? vring_notification_data(vq) : vq->index, d->doorbell);
 	return true;
 }
 
@@ -124,7 +123,7 @@ static bool notify_with_index(struct virtqueue *vq)
 	const __le16 *index = vq->priv;
 
 	writel((u32)le16_to_cpu(READ_ONCE(*index)) << 16 | vq->index,
-	       litepcie_vdev_of(vq->vdev)->virtio->page + VIRTIO_MMIO_QUEUE_NOTIFY);
+	       litepcie_vdev_of(vq->vdev)->doorbell);
 	return true;
 }
 
@@ -159,22 +158,6 @@ static bool (*notify_of(const struct litepcie_vdev *d, unsigned int index,
 }
 
 /* Interrupts of queues ---------------------------------------------------- */
-
-/*
- * The card may interrupt again for a used buffer that an earlier interrupt has announced.  So an
- * interrupt for which the queue has no new used buffer is no error.  IRQ_NONE is never returned,
- * since the kernel would switch off an interrupt whose handler returns it often.
- *
- * While a queue is reset the kernel may replace its rings, so a late interrupt must not look at it.
- */
-static irqreturn_t on_queue(int irq, void *data)
-{
-	struct virtqueue *vq = data;
-
-	if (!READ_ONCE(vq->reset))
-		vring_interrupt(irq, vq);
-	return IRQ_HANDLED;
-}
 
 static irqreturn_t on_configuration(int irq, void *data)
 {
@@ -247,7 +230,7 @@ static int make(struct litepcie_vdev *d, unsigned int index, const struct virtqu
 	if (!vq)
 		return -ENOMEM;
 	vq->num_max = size;
-	err = listen(d, index, on_queue, info->name, vq);
+	err = listen(d, index, vring_interrupt, info->name, vq);
 	if (err) {
 		vring_del_virtqueue(vq);
 		return err;
@@ -295,7 +278,7 @@ int litepcie_queues_find(struct virtio_device *vdev, unsigned int count,
 static void set_reset(struct litepcie_vdev *d, struct virtqueue *vq, bool reset)
 {
 	spin_lock_irq(&d->lock);
-	WRITE_ONCE(vq->reset, reset);
+	vq->reset = reset;
 	spin_unlock_irq(&d->lock);
 }
 
@@ -309,9 +292,10 @@ static u32 read_reset(struct litepcie_vdev *d)
 
 /*
  * Reset the queue alone, and wait until the card no longer uses its memory and no handler of its
- * interrupt runs: disable_vq_and_reset() of struct virtio_config_ops.  Returns -ENOENT if the card
- * cannot do that, or -EIO if the reset does not end: bus mastering is then off for the whole card,
- * until a reset of the device ends.
+ * interrupt runs: disable_vq_and_reset() of struct virtio_config_ops.  The kernel may replace the
+ * rings of a queue that is reset, so its interrupt is muted: a late one must not look at them.
+ * Returns -ENOENT if the card cannot reset a queue alone, or -EIO if the reset does not end: bus
+ * mastering is then off for the whole card, until a reset of the device ends.
  */
 int litepcie_queue_reset(struct virtqueue *vq)
 {
@@ -334,7 +318,7 @@ int litepcie_queue_reset(struct virtqueue *vq)
 			vq->index);
 		return -EIO;
 	}
-	litepcie_virtio_synchronize(d->virtio);
+	litepcie_virtio_mute(d->virtio, vq->index, true);
 	return 0;
 }
 
@@ -348,11 +332,9 @@ int litepcie_queue_restart(struct virtqueue *vq)
 
 	if (!vq->reset)
 		return -EBUSY;
-	/*
-	 * The queue counts as in use before the card uses it, so that its first interrupt is not
-	 * ignored.
-	 */
 	set_reset(d, vq, false);
+	/* The queue's interrupt is on before the card uses the queue, so none is lost. */
+	litepcie_virtio_mute(d->virtio, vq->index, false);
 	start(d, vq);
 	return 0;
 }

@@ -195,11 +195,6 @@ FAULTS = [
             "reset, reset, RESET_POLL_US",
         ),
         (
-            "a late interrupt looks at a queue that is reset",
-            "if (!READ_ONCE(vq->reset))\n\t\tvring_interrupt(irq, vq);",
-            "vring_interrupt(irq, vq);",
-        ),
-        (
             "a queue that does not end its reset may go on with DMA",
             "litepcie_virtio_quiet(d->virtio, false);\n\t\tset_reset",
             "set_reset",
@@ -211,8 +206,32 @@ FAULTS = [
         ),
         (
             "a handler of a queue that is reset may run on",
-            "return -EIO;\n\t}\n\tlitepcie_virtio_synchronize(d->virtio);",
+            "return -EIO;\n\t}\n\tlitepcie_virtio_mute(d->virtio, vq->index, true);",
             "return -EIO;\n\t}",
+        ),
+        (
+            "the interrupt of a queue stays off after the queue's reset",
+            "litepcie_virtio_mute(d->virtio, vq->index, false);",
+            "(void)d;",
+        ),
+    ),
+    *_faults(
+        "kernel/virtio/virtio.c",
+        "transport",
+        (
+            "a late message looks at a queue that is reset",
+            "disable_irq(pci_irq_vector(card->pdev, cause));",
+            "synchronize_irq(pci_irq_vector(card->pdev, cause));",
+        ),
+        (
+            "an interrupt that often has no news is switched off",
+            "irq_set_status_flags(irq, IRQ_IS_POLLED);",
+            "",
+        ),
+        (
+            "the handler of a queue that is reset may run on with MSI",
+            "litepcie_cause_enable(card, cause, !mute);",
+            "litepcie_cause_enable(card, cause, true);",
         ),
     ),
     *_faults(

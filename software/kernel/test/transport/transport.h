@@ -39,6 +39,7 @@ typedef struct { bool held; } spinlock_t;
 
 #define __iomem
 #define IRQ_HANDLED		1
+#define IRQ_IS_POLLED		1
 #define GFP_KERNEL		0
 #define SMP_CACHE_BYTES		64
 #define USEC_PER_SEC		1000000
@@ -185,6 +186,9 @@ int request_irq(int irq, irq_handler_t handler, unsigned long flags, const char 
 void free_irq(int irq, void *data);
 void synchronize_irq(int irq);
 int irq_set_affinity_and_hint(int irq, const struct cpumask *processors);
+void irq_set_status_flags(int irq, unsigned long flags);
+void disable_irq(int irq);
+void enable_irq(int irq);
 #define pci_irq_vector(_pdev, _n)	((void)(_pdev), (int)(_n) + 100)
 
 /* Stand-ins for the kernel's virtio core ------------------------------------------------------ */
@@ -305,6 +309,5 @@ void litepcie_virtio_find(struct litepcie *card);
 int litepcie_virtio_halt(struct litepcie *card);
 void litepcie_virtio_add(struct litepcie *card);
 void litepcie_virtio_del(struct litepcie *card);
-void litepcie_virtio_interrupt(struct litepcie *card, int irq, u32 causes);
 
 #endif /* TRANSPORT_H */

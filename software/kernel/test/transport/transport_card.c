@@ -252,7 +252,9 @@ int request_irq(int irq, irq_handler_t handler, unsigned long flags, const char 
 	if (irq - 100 == (int)refused_irq && refused_irq)
 		return -ENOSPC;
 	need(!made_irq->handler, "an interrupt is requested twice");
-	*made_irq = (struct made_irq){ handler, data, NULL };
+	made_irq->handler = handler;
+	made_irq->data = data;
+	made_irq->processors = NULL;
 	return 0;
 }
 
@@ -279,6 +281,28 @@ int irq_set_affinity_and_hint(int irq, const struct cpumask *processors)
 	return 0;
 }
 
+void irq_set_status_flags(int irq, unsigned long flags)
+{
+	irqs[irq - 100].polled = flags == IRQ_IS_POLLED;
+}
+
+void disable_irq(int irq)
+{
+	struct made_irq *made_irq = &irqs[irq - 100];
+
+	need(made_irq->handler && !made_irq->disabled, "an interrupt is disabled twice");
+	made_irq->disabled = true;
+	synchronized++;
+}
+
+void enable_irq(int irq)
+{
+	struct made_irq *made_irq = &irqs[irq - 100];
+
+	need(made_irq->handler && made_irq->disabled, "an interrupt is enabled twice");
+	made_irq->disabled = false;
+}
+
 unsigned int requested(void)
 {
 	unsigned int count = 0;
@@ -289,18 +313,19 @@ unsigned int requested(void)
 }
 
 /*
- * Raise an interrupt cause, if it is enabled: with MSI-X by the cause's own message, else by the
- * one MSI message.
+ * Raise an interrupt cause: with MSI-X by the cause's own message, else by the one MSI message. The
+ * handler of MSI looks only at enabled causes. A message of MSI-X may come after its cause was
+ * disabled.
  */
 void raise(unsigned int cause)
 {
-	if (!(card.enabled & BIT(cause)))
-		return;
+	const struct made_irq *irq = &irqs[cause];
+
 	if (!pdev.msix_enabled)
-		litepcie_virtio_interrupt(&card, 100, BIT(cause));
-	else if (irqs[cause].handler)
-		need(irqs[cause].handler(100 + (int)cause, irqs[cause].data) == IRQ_HANDLED,
-		     "an interrupt without news is refused");
+		litepcie_virtio_interrupt(&card, 100, card.enabled & BIT(cause));
+	else if (irq->handler && !irq->disabled)
+		need(irq->handler(100 + (int)cause, irq->data) == IRQ_HANDLED || irq->polled,
+		     "the kernel would switch off an interrupt without news");
 }
 
 /* Stand-ins for the driver's other files ------------------------------------------------------ */

@@ -10,6 +10,7 @@
 #define TRANSPORT_CARD_H
 
 #include "transport.h"
+#include "../../virtio/interrupt.h"
 #include "../../virtio/virtio.h"
 
 #define DEVICES		2u	/* number of virtio devices: a network card and a console */
@@ -62,6 +63,9 @@ struct made_irq {
 	void		*data;
 	/* processors that are to take the interrupt, or NULL */
 	const struct cpumask *processors;
+	bool		disabled;
+	/* true: the kernel does not switch the interrupt off if its handler returns IRQ_NONE often */
+	bool		polled;
 };
 
 extern struct made_device made[DEVICES];
@@ -70,7 +74,7 @@ extern struct pci_dev pdev;
 extern bool gone;		/* true: the card has gone, and all registers read as all ones */
 extern bool master_off;
 extern struct made_irq irqs[LITEPCIE_CAUSES_MAX];
-extern unsigned int synchronized;	/* number of calls of synchronize_irq() */
+extern unsigned int synchronized;	/* number of waits for handlers of interrupts */
 extern unsigned int refused_irq;	/* vector for which request_irq() fails, or 0 */
 extern const char *part;		/* name of the test or random step that runs */
 extern struct litepcie_block blocks[DEVICES];
