@@ -26,8 +26,8 @@
  *			buffer back, or finds its queue marked as broken, at the latest in
  *			remove().  So its wait ends.
  *
- * Limits: the buffers of a packed queue cannot be given back to its driver in the card's place, so a
- * packed queue is marked as broken instead.  A console's queues are always split.
+ * Limits: the buffers of a packed queue cannot be given back to its driver in the card's place, so
+ * a packed queue is marked as broken instead.  A console's queues are always split.
  */
 #ifndef LITEPCIE_VIRTIO_DEVICE_H
 #define LITEPCIE_VIRTIO_DEVICE_H

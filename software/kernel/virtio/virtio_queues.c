@@ -23,7 +23,8 @@
  * so for the transmit queues of virtio_console, which have odd numbers, and for a queue without
  * callback, such as the control queue of virtio_net.
  */
-static bool is_waited_for(const struct litepcie_vdev *d, unsigned int index, vq_callback_t *callback)
+static bool is_waited_for(const struct litepcie_vdev *d, unsigned int index,
+			  vq_callback_t *callback)
 {
 	return !callback || (d->vdev.id.device == VIRTIO_ID_CONSOLE && index % 2);
 }
