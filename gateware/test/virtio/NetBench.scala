@@ -124,6 +124,7 @@ object NetBench {
       control.index.simPublic()
       control.io.both.simPublic()
     }
+    ConsoleBench.indices(dut).foreach(_.simPublic())
     dut
   }
 }

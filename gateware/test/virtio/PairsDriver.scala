@@ -12,13 +12,18 @@ import lanebox.virtio.vocabulary.VirtioParam
 /** A driver of a virtio net device that uses the control queue, and both pairs of queues if it has
   * the feature MQ.
   */
-class PairsDriver(dut: VirtioDevices, random: Random, features: BigInt)
-    extends NetDriver(dut, random, features, 1) {
+class PairsDriver(
+    dut: VirtioDevices,
+    random: Random,
+    features: BigInt,
+    beside: Option[ConsoleDriver] = None
+) extends NetDriver(dut, random, features, 1, beside) {
   import PairsDriver._
 
   /** The number of the control queue. */
   val last = if (features.testBit(VirtioParam.NetPairs)) Control else 2
 
+  override def indices             = super.indices ++ dut.engine.controls.flatten.map(_.index)
   override def kinds: Seq[Boolean] = Seq(true, false, true, false).take(last) :+ false
   def control: DriverQueue         = queues(last)
   // The answers that are expected, by the address of the byte, in the order of the commands.

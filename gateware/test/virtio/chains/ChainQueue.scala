@@ -4,26 +4,13 @@
 
 package lanebox.virtio.chains
 
-import scala.collection.mutable
 import scala.util.Random
 
 import lanebox.virtio.{ConsoleDriver, HostMemory}
 
-/** One queue of a console, of which every used element is compared with what it must be.
-  *
-  * The device uses chains in the order in which they were offered. A driver either sleeps until an
-  * interrupt comes, or polls, and then may forbid interrupts.
-  */
-class ChainQueue(driver: ConsoleDriver, random: Random, n: Int, messages: Messages) {
-  val queue         = driver.queues(n)
-  private val order = mutable.Queue[Int]() // The heads or IDs of the chains, as they were offered.
-  var taken         = 0                    // Chains that were compared.
-  var hidden        = 0                    // Chains that were not published yet.
-  private var told  = 0                    // Used chains at the last interrupt.
-  private var later = 0                    // Used chains that do not wake the driver.
-  private var heard = 0                    // Interrupts since the driver has forbidden them.
-  private var quiet = false                // The driver has forbidden them.
-  var polls         = false
+/** One queue of a console, of which every used element is compared with what it must be. */
+class ChainQueue(driver: ConsoleDriver, random: Random, n: Int, messages: Messages)
+    extends ServedQueue(driver, random, n) {
 
   /** Offers a chain with buffers of these lengths. A transmit queue's chain brings a message. */
   def add(parts: Seq[Int] = ChainQueue.lengths(random, queue.room)): Unit = {
@@ -39,8 +26,7 @@ class ChainQueue(driver: ConsoleDriver, random: Random, n: Int, messages: Messag
       }
       messages.sent(data)
     }
-    order += queue.add(buffers, table)
-    hidden += 1
+    offer(buffers, table)
   }
 
   /** Returns the address of a new buffer for the device to write. Some addresses are not mapped, so
@@ -51,15 +37,11 @@ class ChainQueue(driver: ConsoleDriver, random: Random, n: Int, messages: Messag
       HostMemory.Unmapped | random.nextInt().toLong & 0xffffffffL
     else driver.memory.make(bytes, 1 << random.nextInt(7), random.nextInt(2))
 
-  /** Takes back all chains that the device has used, and compares them. */
   def collect(): Unit =
-    if (queue.unseen) for ((chain, bytes) <- queue.takeAll()) {
-      val next = order.dequeue()
-      assert(chain.entries.head == next, s"chain ${chain.entries.head} is used before $next")
+    for ((chain, bytes) <- takeBack()) {
       val want = if (n == 1) Seq() else messages.next(chain.buffers.map(_._2).sum)
       assert(bytes == want.size, s"$bytes bytes in a chain of queue $n, and not ${want.size}")
       compare(chain.buffers, want)
-      taken += 1
     }
 
   /** Compares buffers that the device writes: behind its bytes they are as they were. */
@@ -71,53 +53,6 @@ class ChainQueue(driver: ConsoleDriver, random: Random, n: Int, messages: Messag
         assert(driver.memory.get(at, bytes) == expected, f"other bytes at $at%x of queue $n")
       from += bytes
     }
-  }
-
-  /** Chains that the device has, and has not used yet. */
-  def open: Int = order.size - queue.waiting
-
-  /** The queue's interrupt has come `count` times. */
-  def interrupted(count: Int): Unit = {
-    assert(count == 1, s"$count interrupts of queue $n at once")
-    val now = taken + queue.waiting
-    assert(now != told, s"an interrupt of queue $n, and no chain was used since the last one")
-    told = now
-    heard += 1
-    // The device may have read the driver's wish before, and decides once more by what it read.
-    assert(!quiet || heard <= 2, s"$heard interrupts of queue $n that the driver has forbidden")
-    if (!polls) sleep()
-  }
-
-  /** Lets the driver sleep until an interrupt comes. It then looks at the queue once more. */
-  def sleep(): Unit = {
-    polls = false
-    if (quiet) queue.forbidInterrupts(false)
-    quiet = false
-    do {
-      collect()
-      later = if (driver.eventIndex) random.nextInt(3) else 0
-      queue.wantInterrupt(later)
-    } while (queue.waiting > later)
-  }
-
-  def poll(): Unit = {
-    polls = true
-    if (!quiet && random.nextBoolean()) {
-      quiet = true
-      heard = 0
-      queue.forbidAll()
-    }
-  }
-
-  /** The device has nothing to do. A driver that sleeps must not miss what it has asked for. */
-  def rest(): Unit = {
-    assert(
-      polls || queue.waiting <= later,
-      s"no interrupt of queue $n: ${queue.waiting} used chains, more than $later were to wake"
-    )
-    if (!polls) sleep()
-    // The device has all chains that were offered.
-    if (order.isEmpty) assert(queue.isArmed, s"queue $n asks for no notification")
   }
 }
 

@@ -118,11 +118,7 @@ class ChainTraffic(dut: VirtioDevices, driver: ConsoleDriver, random: Random, go
       if (random.nextBoolean()) publish(0)
     case 5 => publish(1)
     case 6 => publish(0)
-    case _ =>
-      val queue = queues(random.nextInt(2))
-      if (!queue.polls) { if (random.nextInt(4) == 0) queue.poll() }
-      else if (random.nextInt(4) == 0) queue.sleep()
-      else queue.collect()
+    case _ => queues(random.nextInt(2)).change()
   }
 
   /** Finds out whether the device rests while it has something to do. */

@@ -11,7 +11,7 @@ import scala.util.Random
 import spinal.core.sim._
 
 import lanebox.virtio.vocabulary.VirtioParam
-import lanebox.virtio.{ConsoleBench, ConsoleDriver, VirtioDevices}
+import lanebox.virtio.{ConsoleBench, ConsoleDriver, DriverQueue, VirtioDevices}
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
 /** Tests that the console uses random chains as the reference does: each used element, its order,
@@ -123,20 +123,23 @@ object RandomChainsTest {
       )
     }
 
-    /** Lets the driver choose its descriptors as one of the known drivers does, or at random, and
-      * lets the indices begin anywhere.
-      */
+    /** Lets the indices begin anywhere. */
     private def order(driver: ConsoleDriver): Unit = {
-      for (queue <- driver.queues) random.nextInt(5) match {
-        case 0 => queue.inOrder(stacked = false)
-        case 1 => queue.inOrder(stacked = true)
-        case 2 => queue.inRuns()
-        case 3 => queue.unguessable()
-        case _ =>
-      }
+      driver.queues.foreach(RandomChainsTest.order(_, random))
       val size = driver.receive.size
       if (random.nextBoolean()) driver.startAt(0x10000 - size * (1 + random.nextInt(4)))
     }
+  }
+
+  /** Lets a driver choose the descriptors of a new queue as one of the known drivers does, or at
+    * random.
+    */
+  def order(queue: DriverQueue, random: Random): Unit = random.nextInt(5) match {
+    case 0 => queue.inOrder(stacked = false)
+    case 1 => queue.inOrder(stacked = true)
+    case 2 => queue.inRuns()
+    case 3 => queue.unguessable()
+    case _ =>
   }
 
   val Messages = 150 // The most messages of a round.
