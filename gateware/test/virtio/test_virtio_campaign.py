@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The long campaigns of virtio queues: races with a driver that sleeps, and random chains."""
+"""The long campaigns of virtio queues: races with a driver that sleeps, chains and frames."""
 
 import os
 import re
@@ -15,6 +15,7 @@ pytestmark = [pytest.mark.spinal, pytest.mark.soak]
 
 WAKES = 10_000_000 if os.environ.get("SOAK") == "full" else 1_000_000
 CHAINS = 1_000_000
+FRAMES = 100_000
 SECONDS = 4 * 3600
 
 
@@ -45,3 +46,13 @@ def test_random_chains_are_used_as_they_must_be(monkeypatch):
     text = run(monkeypatch, suite, "LANEBOX_CHAINS", CHAINS)
     done = [int(chains) for chains in re.findall(r"^(\d+) chains in \d+ rounds", text, re.M)]
     assert len(done) == 2 and min(done) >= CHAINS // 2
+
+
+def test_random_frames_arrive_or_are_counted_as_lost(monkeypatch):
+    """10^5 random frames of a net device with two pairs of queues arrive once, in order and with
+    the right bytes, or are lost where they may be, and the device goes on after each reset.
+    """
+    suite = "lanebox.virtio.chains.RandomFramesTest"
+    text = run(monkeypatch, suite, "LANEBOX_CHAINS", FRAMES)
+    done = re.search(r"^(\d+) frames in \d+ rounds", text, re.M)
+    assert done and int(done[1]) >= FRAMES
