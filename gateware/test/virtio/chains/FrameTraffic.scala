@@ -28,15 +28,16 @@ class FrameTraffic(
   private val queues = mutable.Seq.tabulate(4)(n => Option(served(n)))
   private val down = mutable.Set[Int]() // Queues that are being reset, or were and are not set up.
   private val sent = mutable.Set[Int]() // Flows of which a frame was sent.
-  private val learned = mutable.Set[Int]() // Flows of which a frame has left.
-  private val slow    = 1 + random.nextInt(24)
-  private var before  = (0, 0)
-  private var quiet   = 0                  // Cycles in which nothing went on.
-  private var held    = 0                  // Turns in which the store had no room for a frame.
-  private var lost    = driver.read(VirtioRegisters.Dropped)
-  private var ended   = false              // The device is being reset.
-  private var closed  = false              // The device was reset.
-  private val watches = random.nextBoolean()
+  private val learned   = mutable.Set[Int]() // Flows of which a frame has left.
+  private val slow      = 1 + random.nextInt(24)
+  private var before    = (0, 0)
+  private var quiet     = 0                  // Cycles in which nothing went on.
+  private var held      = 0                  // Turns in which the store had no room for a frame.
+  private var lost      = driver.read(VirtioRegisters.Dropped)
+  private var resetting = false              // A queue is being reset.
+  private var ended     = false              // The device is being reset.
+  private var closed    = false              // The device was reset.
+  private val watches   = random.nextBoolean()
   driver.host.watch = () => if (watches) up.filter(_.polls).foreach(_.collect())
 
   /** The queues that the driver uses. */
@@ -127,6 +128,7 @@ class FrameTraffic(
   /** Resets a queue alone while the others go on, and sets it up anew in another size. */
   def resetQueue(n: Int): Unit = {
     down += n
+    resetting = true
     if (n == 2) ledger.loosen()
     driver.askForReset(n)
     var left = MostTurns
@@ -138,16 +140,21 @@ class FrameTraffic(
     queues(n).foreach(_.cut())
     driver.bury(n)
     queues(n) = None
+    resetting = false
     for (_ <- 0 until random.nextInt(20)) turn()
+    // While the second receive queue is away, all frames come to the first one.
+    if (random.nextBoolean()) settle()
     driver.setUpAnew(n, 2 << random.nextInt(4))
     queues(n) = Some(served(n))
     down -= n
   }
 
-  /** Lets all that is on its way arrive. The receive queues then have room for a frame. */
+  /** Lets all that is on its way arrive, if no queue is being reset and the first receive queue is
+    * there. The receive queues then have room for a frame.
+    */
   def settle(): Unit = {
     var left = MostTurns
-    if (down.isEmpty) {
+    if (!down(0) && !resetting) {
       while (quiet <= Settled || !takers.forall(_.hasRoom)) {
         for (queue <- takers if queue.queue.room > 0 && !queue.hasRoom) queue.add()
         queues.indices.foreach(publish)
