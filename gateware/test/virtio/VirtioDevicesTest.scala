@@ -136,6 +136,17 @@ class VirtioDevicesTest extends NetBench {
     test(s"frames of $rows rows, one behind the other, fill the store and damage none") {
       run(s"brim$rows") { (driver, far) =>
         driver.initialise(16)
+        // Two frames have been in the store before. All their rows are free again.
+        val large = IndexedSeq.tabulate(NetBench.Largest)(_.toByte)
+        for (_ <- 0 to 1) {
+          driver.offerFrame(NetBench.Largest)
+          far.input += TestFrame(0, 0, large.size, large)
+        }
+        driver.publish(0)
+        driver.until("two large frames") {
+          driver.onInterrupts(0)
+          driver.frames.size == 2
+        }
         // The header takes 12 bytes of a frame's first row.
         val input = Seq.tabulate(param.rows / rows + 40) { n =>
           IndexedSeq.tabulate(32 * rows - VirtioParam.NetHeader)(i => (n * 7 + n / 256 + i).toByte)
@@ -143,14 +154,16 @@ class VirtioDevicesTest extends NetBench {
         far.input ++= input.map(data => TestFrame(0, 0, data.size, data))
         driver.until("the end of the frames")(far.idle)
         driver.step(10)
-        val lost = driver.read(Dropped).toInt
-        assert(lost > 20 && lost < 60, s"$lost frames are lost")
+        val lost  = driver.read(Dropped).toInt
+        val taken = rows * (input.size - lost)
+        // NetReceive keeps four rows free beside the frame that comes.
+        assert(taken <= param.rows && taken + rows + 4 > param.rows, s"$taken rows are taken")
         driver.until("all others", 100000) {
           work(driver, None)
-          driver.frames.size == input.size - lost
+          driver.frames.size == 2 + input.size - lost
         }
         // The store is full once, so the frames in front are there.
-        assert(driver.frames == input.take(input.size - lost))
+        assert(driver.frames.drop(2) == input.take(input.size - lost))
       }
     }
 
