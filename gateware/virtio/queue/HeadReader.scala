@@ -80,9 +80,8 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
   val ask = new Area {
     val phase   = RegInit(Step.rest)
     val pair    = Reg(UInt(p.pairWidth bits)) init 0
-    val entryAt = Reg(UInt(64 bits))               // Address of the line's first entry.
-    val source  = Reg(UInt(64 bits))               // Address of the descriptor that is guessed.
-    val ahead   = Reg(UInt(16 bits))               // Chains that are known and not read.
+    val address = Reg(UInt(64 bits)) // Of the line's first entry, then of the guessed descriptor.
+    val ahead   = Reg(UInt(16 bits)) // Chains that are known and not read.
     val room    = Reg(UInt(log2Up(Line + 1) bits)) // Entries up to the line's end.
     val guesses = Reg(Bool())
     val guess   = Reg(number)
@@ -100,8 +99,10 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     val follow  = (tail < count) ? tail.resize(widthOf(count)) | count
     val guessed = upwards ? follow | U(1, widthOf(count) bits)
     val onEntry = phase === Step.entry
-    val offer   = Stream(Fragment(Request()))
-    val begins  = offer.fire && onEntry
+    // The queue's addresses may change as soon as the queue is not live.
+    val guessing = guesses && bit(io.live & ~state.stale, pair)
+    val offer    = Stream(Fragment(Request()))
+    val begins   = offer.fire && onEntry
   }
   val reading = Vec((0 until p.pairs).map { n =>
     state.asked(n) =/= state.stored(n) || (ask.phase =/= Step.rest && ask.pair === n)
@@ -132,7 +133,7 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
 
     val asks = Plan(p.pairWidth)
     asks.pair  := ask.pair
-    asks.odd   := ask.entryAt(1)
+    asks.odd   := ask.address(1)
     asks.count := ask.count
     plans.write(asked.resized, asks, ask.begins)
     words.write(
@@ -146,7 +147,7 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     runs.write(asked.resized, run, ask.begins)
     when(ask.begins) {
       asked              := asked + 1
-      guessed(at(asked)) := ask.guesses
+      guessed(at(asked)) := ask.guessing
     }
     val answers = io.guess.valid && io.guess.last
     val skips   = answered =/= asked && !guessed(at(answered))
@@ -173,11 +174,13 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     names.tooHigh := word >= context.size
     names.failed  := failed
     val offer = Stream(Fragment(Request()))
-    // `named` has room. A register, since the path through the arbiter is deep. It is up to date
-    // when it is looked at: an entry is asked for two cycles behind another one at the earliest.
-    val room  = RegNext(named.io.availability =/= 0) init False
     val drops = False // The rest of the line is dropped.
     val ends  = False // The line has no more entries.
+
+    /** Offers the read when `named` has room for its descriptor. An entry is asked for two cycles
+      * behind another one at the earliest, so `named` has the other one already.
+      */
+    def askNext(): Unit = step := (named.io.availability =/= 0) ? Turn.ask | Turn.room
   }
 
   /** The guessed descriptors, which come in the order in which they were asked for: those of the
@@ -214,27 +217,42 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
   ask.offer << read(
     ask.phase =/= Step.rest,
     ask.onEntry ? U(HostRequests.Entry) | U(HostRequests.Guess),
-    ask.onEntry ? ask.entryAt | ask.source,
-    ask.onEntry ? ((ask.room +^ ask.entryAt(1).asUInt + 1) >> 1).resize(6) | ask.run @@ U"00"
+    ask.address,
+    ask.onEntry ? ((ask.room +^ ask.address(1).asUInt + 1) >> 1).resize(6) | ask.run @@ U"00"
   )
   list.offer << read(
-    list.step === Turn.ask && list.room,
+    list.step === Turn.ask,
     U(HostRequests.Descriptor),
     list.source,
     U(4, 6 bits)
   )
-  io.request << StreamArbiterFactory().lowerFirst.transactionLock.on(Seq(ask.offer, list.offer))
 
+  /** The two offers. `ask` goes first, unless the other one was there a cycle earlier. No arbiter of
+    * the library: whether anything is offered depends on two registers only, since the path from
+    * here through the engine's arbiter is deep.
+    */
+  val merge = new Area {
+    val listed = RegInit(False) // In the cycle before, the offer was that of `list`.
+    val asks   = ask.offer.valid && !(listed && list.offer.valid)
+    listed             := list.offer.valid && !asks
+    io.request.valid   := ask.offer.valid || list.offer.valid
+    io.request.payload := asks ? ask.offer.payload | list.offer.payload
+    ask.offer.ready    := io.request.ready && asks
+    list.offer.ready   := io.request.ready && !asks
+  }
+
+  // Each queue has one selection for both addresses, which takes less than one of each for all.
+  val bases  = Vec(io.contexts.map(of => ask.onEntry ? of.descriptors | of.available))
+  val offset = ask.onEntry ? (ask.guess @@ U"0000") | (ask.place +^ U(RingHead, 4 bits)).resized
+  when(ask.phase === Step.rest || ask.offer.ready) { ask.address := of(bases, ask.pair) + offset }
   switch(ask.phase) {
     is(Step.rest) {
       val low = ask.next.resize(log2Up(Line)) & ask.ends
-      ask.entryAt := ask.context.available + (ask.place +^ U(RingHead, 4 bits))
-      ask.ahead   := of(io.known, ask.pair) - ask.next
-      ask.room    := (ask.ends - low) +^ U(1, 1 bits)
+      ask.ahead := of(io.known, ask.pair) - ask.next
+      ask.room  := (ask.ends - low) +^ U(1, 1 bits)
       val alone  = lines.asked === lines.listed && !named.io.pop.valid // Nothing is under way.
       val number = alone ? ask.likely | guess.next
       ask.guess   := number
-      ask.source  := at(ask.context, number)
       ask.guesses := alone || (guess.sure && guess.pair === ask.pair)
       when(alone) {
         guess.sure   := True
@@ -249,8 +267,8 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     is(Step.entry) {
       ask.run := ask.guessed
       when(ask.offer.ready) {
-        ask.phase := ask.guesses ? Step.guess | Step.rest
-        when(!ask.guesses) { guess.sure := False }
+        ask.phase := ask.guessing ? Step.guess | Step.rest
+        when(!ask.guessing) { guess.sure := False }
       }
     }
     is(Step.guess)(when(ask.offer.ready) {
@@ -262,22 +280,24 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     })
   }
 
-  val entries                   = lines.line(8 * lines.Bytes - 1 downto 0).subdivideIn(16 bits)
-  def entry(number: UInt): UInt = entries((number + lines.plan.odd.asUInt).resized).asUInt
+  val entries = lines.line(8 * lines.Bytes - 1 downto 0).subdivideIn(16 bits)
+  // Behind an entry that is compared with a guess, the next one follows.
+  val following = list.done + lines.plan.odd.asUInt + (guess.open && guess.ready).asUInt
+  val entry     = entries(following).asUInt
   switch(list.step) {
     is(Turn.load) {
       when(lines.some) {
         when(guess.open) {
           when(!guess.ready) {
-            list.word   := entry(list.done)
+            list.word   := entry
             list.failed := lines.line.msb
             guess.ready := True
           }
           when(guess.right) {
-            list.word := entry(list.done + 1)
+            list.word := entry
             list.done := list.done + 1
           }
-          when(guess.wrong && guess.current) { list.step := Turn.ask }
+          when(guess.wrong && guess.current)(list.askNext())
           list.source := at(list.context, list.names.number)
         } elsewhen (list.dropped) {
           // A head that comes in this cycle changes `stored`, too, and one of the changes would be
@@ -286,7 +306,7 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
         } elsewhen (list.done === lines.plan.count) {
           list.ends := True
         } otherwise {
-          list.word   := entry(list.done)
+          list.word   := entry
           list.failed := lines.line.msb
           list.step   := Turn.point
         }
@@ -294,8 +314,9 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     }
     is(Turn.point) {
       list.source := at(list.context, list.names.number)
-      list.step   := list.dropped ? Turn.load | Turn.ask
+      when(list.dropped) { list.step := Turn.load } otherwise list.askNext()
     }
+    is(Turn.room)(list.askNext())
     is(Turn.ask)(when(list.offer.fire) {
       list.done := list.done + 1
       list.step := Turn.load
@@ -476,16 +497,16 @@ object HeadReader {
   }
 
   /** `rest` waits for chains, `entry` asks for a line, and `guess` for the
-    * descriptors that its entries are likely to name.
+    * descriptors that its entries are likely to name. The paths from the state are deep.
     */
-  object Step extends SpinalEnum {
+  object Step extends SpinalEnum(binaryOneHot) {
     val rest, entry, guess = newElement()
   }
 
-  /** `load` takes the next entry of a line, `point` computes where its descriptor is, and `ask`
-    * asks for it.
+  /** `load` takes the next entry of a line, `point` computes where its descriptor is, `room` waits
+    * for room in `named`, and `ask` asks for the descriptor. The paths from the state are deep.
     */
-  object Turn extends SpinalEnum {
-    val load, point, ask = newElement()
+  object Turn extends SpinalEnum(binaryOneHot) {
+    val load, point, room, ask = newElement()
   }
 }
