@@ -46,7 +46,7 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     val live     = in Bits (p.pairs bits)
     val features = in(Vec(RingFeatures(p.packed), p.pairs))
     // The available index that is known of each pair.
-    val known   = in(Vec(UInt(16 bits), p.pairs))
+    val known   = in(Vec(UInt(p.knownWidth bits), p.pairs))
     val pair    = in UInt (p.pairWidth bits)
     val head    = out(Head(p.headWidth))  // The next head of `pair`.
     val take    = in Bool ()              // The head was taken.
@@ -67,8 +67,8 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
   /** State of the chains of each queue. Numbers of chains are modulo twice the number of slots. */
   val state = new Area {
     def every[T <: Data](kind: HardType[T]): Vec[T] = Vec(Reg(kind()), p.pairs)
-    val next = every(UInt(16 bits)) // The index of the chain that is read next.
-    val last = every(number)        // The head that was named last.
+    val next = every(UInt(p.knownWidth bits)) // The index of the chain that is read next.
+    val last = every(number)                  // The head that was named last.
     // Bit n: the last head of pair n came behind the head before.
     val upwards              = Reg(Bits(p.pairs bits))
     val stale                = Reg(Bits(p.pairs bits)) init 0
@@ -81,7 +81,7 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     val phase   = RegInit(Step.rest)
     val pair    = Reg(UInt(p.pairWidth bits)) init 0
     val address = Reg(UInt(64 bits)) // Of the line's first entry, then of the guessed descriptor.
-    val ahead   = Reg(UInt(16 bits)) // Chains that are known and not read.
+    val ahead   = Reg(UInt(p.knownWidth bits))     // Chains that are known and not read.
     val room    = Reg(UInt(log2Up(Line + 1) bits)) // Entries up to the line's end.
     val guesses = Reg(Bool())
     val guess   = Reg(number)

@@ -12,6 +12,9 @@ import spinal.core._
   * `taken` and `known` are the device's indices. `answer` is the available index that was read, and
   * `hint` is the one that came with a notification, if `hinted` says that one came. If the ring is
   * `packed`, `hint` is a place in the ring.
+  *
+  * `known` may have only as many bits as `size`. Then `further` is of use only without `tooFar`, and
+  * `hintAdds` only with `hintFits`.
   */
 case class IndexComparison(
     size: UInt,
@@ -23,13 +26,14 @@ case class IndexComparison(
     packed: Option[Bool] = None
 ) extends Area {
   val ahead      = answer - taken
-  val knownAhead = known - taken
+  val width      = widthOf(known)
+  val knownAhead = known - taken.resize(width)
   val tooFar     = RegNext(ahead > size)
-  val further    = RegNext(ahead > knownAhead)
+  val further    = RegNext(ahead.resize(width) > knownAhead)
   val hintAhead =
     packed.fold(hint - taken)(_ ? PackedRing.ahead(hint, taken, size) | (hint - taken))
   // The hint that the results below are about.
   val hintIndex = RegNext(packed.fold(hint)(_ => taken + hintAhead))
   val hintFits  = RegNext(hinted && hintAhead =/= 0 && hintAhead <= size)
-  val hintAdds  = RegNext(hintAhead > knownAhead)
+  val hintAdds  = RegNext(hintAhead.resize(width) > knownAhead)
 }

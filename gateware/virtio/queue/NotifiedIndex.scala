@@ -36,10 +36,11 @@ case class NotifiedIndex(
       its(features).packed ? PackedRing.ahead(kick.index, now, its(contexts).size) |
         (kick.index - now)
   val adds = RegNext(
-    comes && kick.hinted && ahead <= its(contexts).size && ahead > its(states.known) - now
+    comes && kick.hinted && ahead <= its(contexts).size && ahead.resize(p.knownWidth) >
+      its(states.known) - now.resize(p.knownWidth)
   ) init False
   val pair   = RegNext(to)
-  val index  = RegNext(if (p.packed) now + ahead else kick.index)
+  val index  = RegNext((if (p.packed) now + ahead else kick.index).resize(p.knownWidth))
   val judged = Bool()
   for (n <- 0 until p.pairs) when(adds && pair === n && !judged) {
     states.known(n)  := index

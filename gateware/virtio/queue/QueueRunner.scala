@@ -72,7 +72,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     val read    = in Bits (p.pairs bits)
     val reading = in Bits (p.pairs bits) // Bit n: HeadReader has reads under way for pair n.
     val take    = out Bool ()
-    val known   = out(Vec(UInt(16 bits), p.pairs))
+    val known   = out(Vec(UInt(p.knownWidth bits), p.pairs))
     val ask     = master(Stream(HostRequests.Place(5)))
     val answer  = slave(Flow(RingReader.Answer()))
     val write   = master(Stream(RingWriter.Write()))
@@ -337,7 +337,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
 
     /** Takes over an available index that is ahead of the one that was known. */
     def learn(index: UInt): Unit = {
-      known := index
+      known := index.resized
       for (n <- 0 until p.pairs) when(queue === n) { state.empty(n) := False }
     }
 

@@ -8,14 +8,15 @@ import spinal.core._
 
 import lanebox.virtio.vocabulary.EngineParam
 
-/** The state that the runner of one direction keeps of each of its queues. All indices are 16 bits
+/** The state that the runner of one direction keeps of each of its queues. Indices are 16 bits
   * wide, as in the rings, and wrap.
   */
 case class QueueStates(p: EngineParam) extends Area {
   private def every[T <: Data](kind: HardType[T]): Vec[T] = Vec(Reg(kind()), p.pairs)
 
-  val taken  = every(UInt(16 bits)) // Chains that were taken: the device's available index.
-  val known  = every(UInt(16 bits)) // The available index as far as the device knows it.
+  val taken = every(UInt(16 bits)) // Chains that were taken: the device's available index.
+  // The lowest bits of the available index as far as the device knows it.
+  val known  = every(UInt(p.knownWidth bits))
   val used   = every(UInt(16 bits)) // The used index.
   val told   = every(UInt(16 bits)) // The used index at the last decision about an interrupt.
   val hint   = every(UInt(16 bits)) // The available index that came with a notification.
@@ -35,7 +36,7 @@ case class QueueStates(p: EngineParam) extends Area {
   val untold  = Reg(Bits(p.pairs bits)) // Entries were used since the last decision.
   val waiting = ~empty
   for (n <- 0 until p.pairs) {
-    empty(n)  := taken(n) === known(n)
+    empty(n)  := taken(n).resize(p.knownWidth) === known(n)
     untold(n) := used(n) =/= told(n)
   }
 

@@ -25,7 +25,10 @@ case class EngineParam(devices: Seq[VirtioParam]) {
   def sizeWidth: Int  = first.sizeWidth
   def packed: Boolean = first.packed
   // Width of what the driver calls a chain: the number of its first descriptor, or any ID.
-  def headWidth: Int  = if (packed) 16 else sizeWidth - 1
+  def headWidth: Int = if (packed) 16 else sizeWidth - 1
+  // Width of the available index that is known. In a split ring it is at most the queue's size ahead
+  // of the chains that were taken, so the lowest bits suffice.
+  def knownWidth: Int = if (packed) 16 else sizeWidth
   def rowWidth: Int   = first.rowWidth
   def frameWidth: Int = first.frameWidth
   def largest: Int    = devices.map(_.largest).max

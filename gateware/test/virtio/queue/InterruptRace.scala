@@ -53,12 +53,12 @@ case class InterruptRace(packed: Boolean) extends Component {
   /** The reader of chains: each of them is one buffer of 64 bytes. */
   val heads = new Area {
     val known          = runner.io.known(0)
-    val fetched, taken = Reg(UInt(16 bits))
+    val fetched, taken = Reg(cloneOf(known))
     when(drive.fetches && fetched =/= known) { fetched := fetched + 1 }
     when(runner.io.take) { taken := taken + 1 }
     when(!io.live) {
-      fetched := io.start
-      taken   := io.start
+      fetched := io.start.resized
+      taken   := io.start.resized
     }
     val head = runner.io.head
     head.number  := 0

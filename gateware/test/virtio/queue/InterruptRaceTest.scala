@@ -104,7 +104,7 @@ object InterruptRaceTest {
     sleep(4 * Period)
     dut.clockDomain.deassertReset()
     sleep(4 * Period)
-    dut.indices.foreach(_ #= queue.start)
+    for (index <- dut.indices) index #= queue.start & ((1 << index.getWidth) - 1)
     dut.io.live #= true
   }
 }
