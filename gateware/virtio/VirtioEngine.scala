@@ -72,12 +72,13 @@ case class VirtioEngine(p: EngineParam) extends Component {
     page
   }
 
+  val reader = RingReader()
+
   /** One of the two directions: the receive queues or the transmit queues of all devices. */
   class Direction(transmit: Boolean) extends Area {
     val number = if (transmit) 1 else 0
     val runner = QueueRunner(p, transmit)
     val heads  = HeadReader(p, transmit)
-    val reader = RingReader()
     val writer = RingWriter()
     for ((owner, pair) <- p.owners.zipWithIndex) {
       val page  = registers(owner).io
@@ -119,11 +120,11 @@ case class VirtioEngine(p: EngineParam) extends Component {
     heads.io.guess << HostRequests.returned(halves.data, context(Guess))
     if (p.packed)
       packed.io.data << HostRequests.returned(halves.data, context(HostRequests.Packed))
-    reader.io.ask << runner.io.ask
-    reader.io.data << returned(Ring)
-    runner.io.answer << reader.io.answer
+    reader.io.asks(number) << runner.io.ask
+    reader.io.comes(number) := returned(Ring).valid
+    runner.io.answer << reader.io.answers(number)
     writer.io.write << runner.io.write
-    val reads  = HostRequests.read(reader.io.request, context(Ring))
+    val reads  = HostRequests.read(reader.io.requests(number), context(Ring))
     val writes = writer.io.request
 
     /** Returns the element of `parts` that belongs to the pair whose chain is under way. */
@@ -172,6 +173,8 @@ case class VirtioEngine(p: EngineParam) extends Component {
       side.forget      := packer.io.forgot && pair === n
     }
   }
+
+  reader.io.data := transmit.returned(Ring).payload.fragment
 
   // No stream operator fits: room is kept for all data that was asked for, so only a pause of the
   // mover stops the stream. The readers in `transmit` and `receive` use `fire` and never stop it.

@@ -11,28 +11,35 @@ import lanebox.virtio.vocabulary.HostRequests
 
 /** Reads up to 16 bytes of a ring, from any byte address on: an index, an entry or a descriptor.
   *
-  * One read is under way at a time. In `answer` the byte at the address that was asked for is byte
-  * 0.
+  * Each of two directions has one read under way at a time. In its `answer` the byte at the address
+  * that was asked for is byte 0. Data comes for one of them at a time, so both share the registers.
   */
 case class RingReader() extends Component {
   import HostRequests.{Place, Returned}
 
   val io = new Bundle {
-    val ask     = slave(Stream(Place(5)))
-    val request = master(Stream(Place(5)))
-    val data    = slave(Flow(Fragment(Returned())))
-    val answer  = master(Flow(RingReader.Answer()))
+    val asks     = Vec(slave(Stream(Place(5))), 2)
+    val requests = Vec(master(Stream(Place(5))), 2)
+    val data     = in(Returned())
+    val comes    = in Bits (2 bits) // Bit n: `data` is for direction n.
+    val answers  = Vec(master(Flow(RingReader.Answer())), 2)
   }
-  val shift = RegNextWhen(io.ask.address(1 downto 0), io.ask.fire)
-  io.request << io.ask
+  val shifts = io.asks.map(ask => RegNextWhen(ask.address(1 downto 0), ask.fire))
+  for ((request, ask) <- io.requests.zip(io.asks)) request << ask
 
   // Up to 16 bytes from byte 3 of a dword on are in the first five dwords, so in the first beat.
-  val came    = io.data.m2sPipe
-  val shifted = Flow(RingReader.Answer())
-  shifted.valid  := came.valid
+  val came    = RegNext(io.data)
+  val shift   = RegNext(io.comes(1) ? shifts(1) | shifts(0))
+  val comes   = RegNext(io.comes) init 0
+  val shifted = RingReader.Answer()
   shifted.data   := shift.muxList((0 to 3).map(n => n -> came.data(8 * n, 128 bits)))
   shifted.failed := came.failed
-  io.answer << shifted.m2sPipe
+  val answer  = RegNext(shifted)
+  val answers = RegNext(comes) init 0
+  for ((one, n) <- io.answers.zipWithIndex) {
+    one.valid   := answers(n)
+    one.payload := answer
+  }
 }
 
 object RingReader {
