@@ -110,33 +110,40 @@ case class VirtioRegisters(p: VirtioParam) extends Component {
       when(lone && data.asUInt === LoneControl) { selected := p.queues - 1 }
     }
     val contexts = Vec(Reg(QueueContext(p.sizeWidth)), p.queues)
+    // What is wrong with each queue, from when its registers were written: so a queue that is made
+    // ready selects a few bits, and no addresses.
+    val faults = Vec(Reg(Faults()), p.queues)
     for ((context, n) <- contexts.zipWithIndex) {
       val mine = exists && selected === n && !ready(n) && !stopping(n)
       def half(offset: Int, field: UInt): Unit = {
         when(written(offset) && mine)(field(31 downto 0)      := data.asUInt)
         when(written(offset + 4) && mine)(field(63 downto 32) := data.asUInt)
       }
+      when(written(QueueDesc) && mine)(faults(n).descriptors := data(3 downto 0) =/= 0)
+      when(written(QueueDriver) && mine) {
+        faults(n).available := data(0)
+        faults(n).half      := data(1)
+      }
+      when(written(QueueDevice) && mine)(faults(n).used := data(1 downto 0) =/= 0)
       half(QueueDesc, context.descriptors)
       half(QueueDriver, context.available)
       half(QueueDevice, context.used)
       context.size init 0
+      faults(n).size init True
       // A size that does not fit becomes 0, which is refused when the queue is made ready.
       when(written(QueueNum) && mine) {
         context.size := (data.asUInt <= p.queueSize) ? data.asUInt.resize(p.sizeWidth) | U(
           0,
           p.sizeWidth bits
         )
+        faults(n).size := data.asUInt > p.queueSize || CountOne(data.resize(p.sizeWidth)) =/= 1
       }
     }
-    val context = contexts(selected)
-    private def misplaced = context.descriptors(3 downto 0) =/= 0 || context.available(0) ||
-      context.used(1 downto 0) =/= 0
+    val its = faults(selected)
     // The event structures of a packed ring have a dword each.
-    private def half = io.features.packed && context.available(1)
-    val odd          = if (p.packed) misplaced || half else misplaced
-    val single       = CountOne(context.size) === 1
+    val half = if (p.packed) io.features.packed && its.half else False
     fresh := written(QueueReady) && exists && data(0) && !ready(selected) && !stopping(selected)
-    val wrong = fresh && (odd || !single)
+    val wrong = fresh && (its.size || its.descriptors || its.available || its.used || half)
     when(written(QueueReady) && exists && !data(0)) { ready(selected) := False }
     when(fresh && !wrong) { ready(selected) := True }
     val stops = written(QueueReset) && exists && data(0) &&
@@ -182,7 +189,7 @@ case class VirtioRegisters(p: VirtioParam) extends Component {
 
     /** The end of the resets that are under way: that of the device, or of some of its queues. */
     val end = new Area {
-      import onQueues.{contexts, ready, selected, stopping, stops}
+      import onQueues.{contexts, faults, ready, selected, stopping, stops}
       val drained = (io.drained | ~stopping).andR
       // The pipelines behind the queues are empty some cycles after the queues are at rest.
       val rests = Reg(UInt(4 bits)) init 0
@@ -194,6 +201,7 @@ case class VirtioRegisters(p: VirtioParam) extends Component {
         stopping(n)      := False
         ready(n)         := False
         contexts(n).size := 0
+        faults(n).size   := True
       }
       when(io.clear) {
         resetting       := False
@@ -271,6 +279,14 @@ case class VirtioRegisters(p: VirtioParam) extends Component {
 }
 
 object VirtioRegisters {
+
+  /** What is wrong with a queue: its size is no power of two, or too large. An area is not at a
+    * multiple of 16, 2 or 4. `half` says that the driver's area is not at a multiple of 4.
+    */
+  case class Faults() extends Bundle {
+    val size, descriptors, available, used, half = Bool()
+  }
+
   val AddressBits = log2Up(Numbers.PageBytes / 4)
 
   /** The number of the control queue to a driver that uses one pair of queues. */
