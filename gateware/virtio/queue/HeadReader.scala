@@ -383,17 +383,19 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
   }
 
   val behind = of(state.last, list.pair) + 1
-  val keeps  = (0 until p.pairs).map(n => come.keeps && come.which.pair === n)
-  val takes  = (0 until p.pairs).map(n => io.take && io.pair === n)
-  val held   = Vec.fill(p.pairs)(RegInit(False)) // A head of the queue is in its slot.
+  // What is added to `stored`. It does not depend on whether a guess is right, whose path is deep.
+  val more = (io.descriptor.valid || io.guess.valid) ? U(1, widthOf(lines.plan.count) bits) |
+    (lines.plan.count - list.done)
+  val keeps = (0 until p.pairs).map(n => come.keeps && come.which.pair === n)
+  val takes = (0 until p.pairs).map(n => io.take && io.pair === n)
+  val held  = Vec.fill(p.pairs)(RegInit(False)) // A head of the queue is in its slot.
   for (n <- 0 until p.pairs) {
     when(ask.begins && ask.pair === n) {
       state.next(n)  := state.next(n) + ask.count
       state.asked(n) := state.asked(n) + ask.count
     }
-    when(keeps(n)) { state.stored(n) := state.stored(n) + 1 }
-    when(list.drops && list.pair === n) {
-      state.stored(n) := state.stored(n) + (lines.plan.count - list.done)
+    when(keeps(n) || (list.drops && list.pair === n)) {
+      state.stored(n) := state.stored(n) + more
     }
     when((list.offer.fire || guess.right) && list.pair === n) {
       state.last(n) := list.names.number
@@ -412,8 +414,9 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     // The comparison is a register, since the begin of a chain is deep.
     val left = state.stored(n) - state.taken(n)
     val some = (takes(n) ? (left > 1) | (left =/= 0)) || keeps(n)
+    // So a queue that becomes stale has lost its head in the same cycle.
     held(n)     := some && !state.stale(n) && io.live(n)
-    io.valid(n) := held(n) && !state.stale(n)
+    io.valid(n) := held(n)
   }
   io.reading := reading
   io.busy    := reading.orR || lacks.orR

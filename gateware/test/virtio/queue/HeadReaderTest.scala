@@ -8,7 +8,7 @@ import scala.language.reflectiveCalls
 import spinal.core.sim._
 
 import lanebox.virtio.vocabulary.VirtioParam
-import lanebox.virtio.{ConsoleBench, ConsoleDriver}
+import lanebox.virtio.{ConsoleBench, ConsoleDriver, VirtioRegisters}
 import lanebox.vocabulary.Seed
 
 /** Tests how many reads of host memory wait for each other between the notification of a message
@@ -16,6 +16,7 @@ import lanebox.vocabulary.Seed
   */
 class HeadReaderTest extends ConsoleBench {
   import VirtioParam.{EventIndex, NotificationData}
+  import VirtioRegisters._
 
   val Bytes = 64
 
@@ -139,6 +140,45 @@ class HeadReaderTest extends ConsoleBench {
           answered(driver)
           driver.until("the used chains") { driver.collect(); driver.transmit.chains.isEmpty }
         }
+        driver.reset()
+      }
+    }
+  }
+
+  test(s"what was read for a queue before it was set up anew is dropped, seed ${Seed.value}") {
+    run("stale", features(EventIndex, NotificationData)) { driver =>
+      import driver.{host, random}
+      for (_ <- 0 until 60) {
+        host.silent = false
+        host.steady = true
+        host.latency = 60 + random.nextInt(200)
+        driver.initialise(16)
+        def choose(): Unit =
+          if (random.nextBoolean()) driver.transmit.inOrder(stacked = false)
+          else driver.transmit.unguessable()
+        choose()
+        offerAll(driver)
+        driver.step(1000)
+        batch(driver, 1 + random.nextInt(16))
+        // No head has come yet, so no chain begins.
+        driver.step(random.nextInt(host.latency - 10))
+        driver.sent.clear()
+        driver.write(QueueSel, 1)
+        driver.write(QueueReady, 0)
+        // The driver may write anything to the addresses. What reads there fails.
+        for (offset <- Seq(QueueDesc, QueueDriver, QueueDevice))
+          driver.write(offset, 0x1000L * random.nextInt(16))
+        def nothingComes(cycles: Int): Unit = {
+          val before = host.heads(1)
+          driver.step(cycles)
+          assert(host.heads(1) == before, "a read for a queue without chains")
+        }
+        if (random.nextInt(3) == 0) nothingComes(random.nextInt(host.latency))
+        driver.setUpAnew(1, 16)
+        if (random.nextBoolean()) nothingComes(random.nextInt(host.latency))
+        choose()
+        batch(driver, 1 + random.nextInt(16))
+        answered(driver)
         driver.reset()
       }
     }
