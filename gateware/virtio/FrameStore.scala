@@ -30,6 +30,7 @@ case class FrameStore(p: EngineParam) extends Component {
     val marked = out Bool ()                    // `mark` of the frame at `frame`.
     val read   = in UInt (p.rowWidth bits)
     val rest   = in Bool ()
+    val shows  = in Bool ()                     // Otherwise `data` is 0 in the next cycle.
     val data   = out Bits (HardBlock.DataWidth bits)
   }
   val memory = Mem(Bits(HardBlock.DataWidth bits), p.rows)
@@ -88,7 +89,7 @@ case class FrameStore(p: EngineParam) extends Component {
   // The rows are a power of two, so this is their number less those that are kept.
   val free = RegNext((kept - head) ^ p.rows) init p.rows
   io.free := free
-  val word = RegNext(memory.readSync(io.read))
+  val word = RegNext(memory.readSync(io.read).andMask(io.shows))
   io.data := word
 
   lengths.io.flush := io.clear

@@ -55,10 +55,11 @@ case class ReceiveMover(p: EngineParam) extends Component {
   }
   val BeatWidth = log2Up(VirtioParam.ChunkBeats + 2)
   val Bytes     = HardBlock.BeatBytes
+  val Most      = p.rows * Bytes // No frame has more bytes.
 
   val active = RegInit(False)
   val alone  = RegInit(False)
-  val buffer = Reg(HostBuffer())
+  val buffer = Reg(HostBuffer())            // Its `bytes` are no more than Most.
   val moved  = Reg(UInt(p.frameWidth bits)) // Bytes of the frame that this buffer has.
   // Bytes of the frame of each pair whose writes have begun.
   val positions = Vec(Reg(UInt(p.frameWidth bits)) init 0, p.pairs)
@@ -101,12 +102,14 @@ case class ReceiveMover(p: EngineParam) extends Component {
     // No stream operator fits: a buffer is taken once there is a frame for it, and the frame stays.
     io.buffer.ready := !active && io.frame.valid
     when(io.buffer.fire) {
-      active := True
-      alone  := io.alone
-      buffer := io.buffer.payload
-      length := io.frame.payload
-      moved  := 0
-      count  := 2
+      active         := True
+      alone          := io.alone
+      buffer.address := io.buffer.address
+      // So the upper bits need no logic.
+      buffer.bytes := (io.buffer.bytes >= Most) ? U(Most, 32 bits) | io.buffer.bytes
+      length       := io.frame.payload
+      moved        := 0
+      count        := 2
     }
     val begins = !rests && sized
     val last   = size === most
@@ -117,7 +120,7 @@ case class ReceiveMover(p: EngineParam) extends Component {
       position       := position + size
       moved          := moved + size
       buffer.address := buffer.address + size
-      buffer.bytes   := buffer.bytes - size
+      buffer.bytes   := (buffer.bytes.resize(p.frameWidth) - size).resized
       count          := 1
       when(last) {
         waits := !alone
@@ -175,7 +178,7 @@ case class ReceiveMover(p: EngineParam) extends Component {
   }
 
   /** Rows of the frame are read one behind the other. Two neighbours make a beat of the write,
-    * which begins at a dword.
+    * which begins at a dword: each row is rotated, and the beat takes each byte from one of both.
     */
   val copy = new Area {
     val start  = buffer.address(1 downto 0)
@@ -208,14 +211,14 @@ case class ReceiveMover(p: EngineParam) extends Component {
     val number = Delay(asked, 2)
     val makes  = comes && number =/= 0 && number <= beats
     val ends   = comes && number === beats
-    val before = RegNext(io.data)
-    val old    = RegNext(Vec((0 until Bytes).map(turn <= _)).asBits)
+    val odd    = turn(0) ? back(io.data, 1) | io.data
+    val fine   = RegNext(turn(2 downto 1).muxList((0 to 3).map(n => n -> back(odd, 2 * n))))
+    val turned = turn(4 downto 3).muxList((0 to 3).map(n => n -> back(fine, 8 * n)))
+    val before = RegNext(turned)
+    val old    = RegNext(Vec((0 until Bytes).map(n => turn <= Bytes - 1 - n)).asBits)
     val both = Vec((0 until Bytes).map { n =>
-      old(n) ? before(8 * n, 8 bits) | io.data(8 * n, 8 bits)
+      old(n) ? before(8 * n, 8 bits) | turned(8 * n, 8 bits)
     }).asBits
-    val coarse = RegNext(turn(4 downto 3).muxList((0 to 3).map(n => n -> back(both, 8 * n))))
-    val fine   = turn(2 downto 1).muxList((0 to 3).map(n => n -> back(coarse, 2 * n)))
-    val turned = turn(0) ? back(fine, 1) | fine
 
     private def back(data: Bits, bytes: Int): Bits = data.rotateRight(8 * bytes)
   }
@@ -244,7 +247,7 @@ case class ReceiveMover(p: EngineParam) extends Component {
     push.lastBe     := last.andMask(!single)
     push.attributes := 0
     push.context    := 0
-    push.data       := copy.turned
+    push.data       := copy.both
     when(step.tells) {
       push.dwords            := 1
       push.firstBe           := UIntToOh(tell.place(1 downto 0), 4)

@@ -67,6 +67,7 @@ case class VirtioDevices(devices: Seq[VirtioParam] = VirtioDevices.all) extends 
     store.io.clear  := far.clear
     store.io.read   := far.read
     store.io.rest   := far.rest
+    store.io.shows  := far.shows
     far.frame << store.io.frame
     far.place := store.io.place
     far.data  := store.io.data
@@ -90,6 +91,7 @@ case class VirtioDevices(devices: Seq[VirtioParam] = VirtioDevices.all) extends 
     sent.io.clear       := False
     sent.io.read        := send.io.read
     sent.io.rest        := True
+    sent.io.shows       := True
     send.io.frame << sent.io.frame
     send.io.place := sent.io.place
     send.io.data  := sent.io.data
@@ -108,6 +110,7 @@ case class VirtioDevices(devices: Seq[VirtioParam] = VirtioDevices.all) extends 
     got.io.clear  := fars.head.clear
     got.io.read   := fars.head.read
     got.io.rest   := fars.map(_.rest).andR // Frames of one pair at most are under way.
+    got.io.shows  := fars.map(_.shows).orR
     for (far <- fars) {
       far.free  := sent.io.free
       far.room  := room

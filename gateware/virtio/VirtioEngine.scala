@@ -201,9 +201,10 @@ case class VirtioEngine(p: EngineParam) extends Component {
     mover.io.clear   := p.owners.map(registers(_).io.clear).asBits()
     mover.io.forget  := runner.io.gaveUp
     mover.io.lose    := runner.io.overran
-    // No StreamMux: like its data, the frame is that of the pair whose chain is under way, and an
-    // engine of one pair has nothing to select.
-    val data    = present(far.map(_.data))
+    // Only the pair whose chain is under way shows its data.
+    val data = far.map(_.data).reduce(_ | _)
+    // No StreamMux: the frame is that of the same pair, and an engine of one pair has nothing to
+    // select.
     val waiting = present(far.map(_.frame.valid))
     val length  = present(far.map(_.frame.payload))
     val place   = present(far.map(_.place))
@@ -217,6 +218,7 @@ case class VirtioEngine(p: EngineParam) extends Component {
       side.frame.ready := mover.io.frame.ready && is(n)
       side.read        := mover.io.read
       side.rest        := mover.io.quiet || !is(n)
+      side.shows       := is(n)
       side.runs        := registers(p.owners(n)).io.running
       side.live        := runner.io.live(n)
       side.takes       := runner.io.take && is(n)

@@ -172,14 +172,14 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   val aim = RingAim(context, packed)
 
   val chain = new Area {
-    val head    = Reg(UInt(p.headWidth bits)) // Number of the first descriptor, or ID.
-    val entry   = Reg(UInt(16 bits))          // Number of the descriptor in its table.
-    val inTable = Reg(Bool())                 // The descriptors are those of an indirect table.
-    val limit   = Reg(UInt(16 bits))          // Descriptors in the table, at most 65535 of them.
+    val head    = Reg(UInt(p.headWidth bits))  // Number of the first descriptor, or ID.
+    val entry   = Reg(UInt(16 bits))           // Number of the descriptor in its table.
+    val inTable = Reg(Bool())                  // The descriptors are those of an indirect table.
+    val limit   = Reg(UInt(16 bits))           // Descriptors in the table, at most 65535 of them.
     val count   = Reg(UInt(p.sizeWidth bits))
-    val bytes   = Reg(UInt(32 bits))          // Bytes that were written to the chain.
-    val more    = Reg(Bool())                 // Another descriptor follows.
-    val split   = Reg(Bool())                 // The frame goes on in the next chain.
+    val bytes   = Reg(UInt(p.frameWidth bits)) // Bytes that were written to the chain.
+    val more    = Reg(Bool())                  // Another descriptor follows.
+    val split   = Reg(Bool())                  // The frame goes on in the next chain.
     val alone = RegInit(False) // The next chain may begin before the data of this one comes.
     val tiny  = bytes < VirtioParam.NetHeader
     // Descriptors of a packed ring that the chain has.
@@ -259,8 +259,9 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   val element = {
     val (number, bytes) =
       (flight.oldest.resize(p.headWidth), flight.oldest >> p.headWidth)
-    val moved = if (transmit) chain.bytes else flight.some ? bytes.asUInt.resize(32) | chain.bytes
-    val head  = flight.some ? number.asUInt | chain.head
+    val written = if (transmit) chain.bytes else flight.some ? bytes.asUInt | chain.bytes
+    val moved   = written.resize(32)
+    val head    = flight.some ? number.asUInt | chain.head
     choose(
       PackedRing.element(moved.asBits, head.asBits, aim.wrap.get, !transmit),
       moved ## head.resize(32)
@@ -504,7 +505,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
       // The driver may use the frame's chains when it sees the first element, which is written last.
       hold.whenIsActive {
         for (n <- 0 until p.pairs) when(queue === n && !cut) {
-          state.held(n)    := chain.bytes.resize(p.frameWidth) ## chain.head.resize(16)
+          state.held(n)    := chain.bytes ## chain.head.resize(16)
           state.pending(n) := 1
           state.span(n)    := chain.spans
         }

@@ -24,6 +24,7 @@ case class FarPort(p: EngineParam) extends Bundle with IMasterSlave {
   val place = UInt(p.rowWidth bits)
   val read  = UInt(p.rowWidth bits)
   val rest  = Bool() // All rows of the frames that were taken have been read.
+  val shows = Bool() // Otherwise `data` is 0 in the next cycle.
   val data  = Bits(HardBlock.DataWidth bits)
 
   val runs  = Bool() // The driver runs the device.
@@ -35,7 +36,7 @@ case class FarPort(p: EngineParam) extends Bundle with IMasterSlave {
   override def asMaster(): Unit = {
     master(row)
     slave(frame)
-    out(forget, read, rest, runs, live, takes, clear)
+    out(forget, read, rest, shows, runs, live, takes, clear)
     in(free, room, place, data, lost)
   }
 }
