@@ -572,12 +572,18 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
       if (p.packed) when(spent && !cut)(violate(Violation.index))
     }
 
+    /** The used index moves ahead. */
+    def use(index: UInt): Unit = {
+      used := index
+      for (n <- 0 until p.pairs) when(queue === n) { state.untold(n) := True }
+    }
+
     /** An element was written to a split ring. */
     def useSplit(): Unit = {
       // After a cut the element may be one of the queue as it was before. The indices then
       // already belong to the queue as it is now, and begin with 0.
       when(!cut) {
-        used    := chain.split ? used | (slot + 1)
+        when(!chain.split)(use(slot + 1))
         pending := chain.split ? (pending + 1) | U(0, p.sizeWidth bits)
       }
       aim.index   := aim.next
@@ -596,7 +602,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     def usePacked(): Unit = {
       flight.uses := True
       when(flight.some && flight.others && !cut) {
-        used := used + 1
+        use(used + 1)
         aim.element(slot + 1)
         when(!flight.more)(goto(move))
       } elsewhen (chain.split) {
@@ -618,7 +624,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
 
     /** All elements of a frame in a packed ring were written. */
     def finish(): Unit = {
-      used    := slot + chain.spans
+      use(slot + chain.spans)
       pending := U(0, p.sizeWidth bits)
       for (n <- 0 until p.pairs) when(queue === n) { state.span(n) := 0 }
     }

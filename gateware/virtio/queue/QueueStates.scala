@@ -28,16 +28,14 @@ case class QueueStates(p: EngineParam) extends Area {
   // Of a packed ring: the descriptors of those chains, and the first one's element.
   val span = p.packed generate every(UInt(p.sizeWidth bits))
   val held = p.packed generate every(Bits(16 + p.frameWidth bits))
-  // `empty` and `untold` are comparisons of indices, and a cycle old, since the choice of the
-  // runner's next state is deep. Logic that moves `known` ahead clears `empty` in the same cycle,
-  // and logic that sets `told` clears `untold`. If `empty` rises a cycle late, that is harmless: a
-  // chain begins only if HeadReader has a head for it.
+  // `empty` is a comparison of indices, and a cycle old, since the choice of the runner's next
+  // state is deep. Logic that moves `known` ahead clears it in the same cycle. If it rises a cycle
+  // late, that is harmless: a chain begins only if HeadReader has a head for it.
   val empty   = Reg(Bits(p.pairs bits)) // All chains that are known were taken.
   val untold  = Reg(Bits(p.pairs bits)) // Entries were used since the last decision.
   val waiting = ~empty
   for (n <- 0 until p.pairs) {
-    empty(n)  := taken(n).resize(p.knownWidth) === known(n)
-    untold(n) := used(n) =/= told(n)
+    empty(n) := taken(n).resize(p.knownWidth) === known(n)
   }
 
   /** Resets the state of queue `n`, which is not live. `kicked` makes the runner serve the queue
