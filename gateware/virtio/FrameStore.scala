@@ -27,7 +27,7 @@ case class FrameStore(p: EngineParam) extends Component {
     val free   = out UInt (p.rowWidth + 1 bits) // Rows that may be written.
     val frame  = master(Stream(UInt(p.frameWidth bits)))
     val place  = out UInt (p.rowWidth bits)
-    val marked = out Bool ()                    // `mark` of the frame at `frame`.
+    val marked = out Bool ()                    // The `mark` of the next cycle's `frame`.
     val read   = in UInt (p.rowWidth bits)
     val rest   = in Bool ()
     val shows  = in Bool ()                     // Otherwise `data` is 0 in the next cycle.
@@ -56,9 +56,10 @@ case class FrameStore(p: EngineParam) extends Component {
     val empty  = RegNext(lengths.io.occupancy === 0 && !lengths.io.push.valid) init True
     val passes = comes && empty && !some
     val moves  = !some || io.frame.fire
+    val next   = passes ? whole | lengths.io.pop.payload
     when(moves) {
       some   := lengths.io.pop.valid || passes
-      length := passes ? whole | lengths.io.pop.payload
+      length := next
     }
   }
   // No stream operator fits: rows come without a handshake, and `lengths` always has room.
@@ -73,7 +74,7 @@ case class FrameStore(p: EngineParam) extends Component {
 
   io.frame.valid   := oldest.some
   io.frame.payload := oldest.length.resize(p.frameWidth).asUInt
-  io.marked        := oldest.length.msb
+  io.marked        := oldest.moves ? oldest.next.msb | oldest.length.msb
   val taken = ((io.frame.payload + (HardBlock.BeatBytes - 1)) >> 5).resize(p.rowWidth + 1)
   io.place := tail.resized
   when(io.frame.fire) {

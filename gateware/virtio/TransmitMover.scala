@@ -53,6 +53,7 @@ case class TransmitMover(p: EngineParam) extends Component {
     val size     = Reg(UInt(9 bits))        // Bytes of the next read.
     val sized    = RegInit(False)           // `size` is up to date.
     val inFlight = Reg(UInt(log2Up(Chunks + 1) bits)) init 0
+    val none     = RegInit(True)            // `inFlight` is 0.
     val dropping = RegInit(False)
     val failed   = RegInit(False)
     val left     = Reg(UInt(4 bits)) init 0 // Bytes of the chain that are still to be skipped.
@@ -104,7 +105,7 @@ case class TransmitMover(p: EngineParam) extends Component {
       asks := False
     }
     when(skipped) { left := left - moves.resized }
-    val nothing = inFlight === 0 && !io.piece.valid
+    val nothing = none && !io.piece.valid
     // `room` counts the reads in flight, so it is valid some cycles after the last of them ended.
     val quiet = Reg(UInt(3 bits)) init 0
     quiet := (active && nothing && !io.request.fire) ? (quiet.andR ? quiet | (quiet + 1)) | U(
@@ -161,6 +162,7 @@ case class TransmitMover(p: EngineParam) extends Component {
     when(io.data.valid && io.data.failed) { ask.failed := True }
     val ends = io.data.valid && io.data.last
     ask.inFlight := ask.inFlight + io.request.fire.asUInt - ends.asUInt
+    ask.none     := !io.request.fire && (ends ? (ask.inFlight === 1) | ask.none)
     ask.reserved := ask.reserved + rows(io.request.bytes).andMask(io.request.fire) -
       rows(chunk.bytes).andMask(ends)
 

@@ -305,6 +305,8 @@ case class ControlQueue(sizeWidth: Int) extends Component {
     put.whenIsActive {
       asks.write := True
       asks.valid := aim.ready
+      // The next read, if one follows. It does not wait for the request's turn: that path is deep.
+      goal := (puts === Put.count) ? Asked.place | Asked.index
       when(io.request.fire) {
         switch(puts) {
           is(Put.answer) {
@@ -320,9 +322,12 @@ case class ControlQueue(sizeWidth: Int) extends Component {
             fresh := True
             // VirtIO 1.2, 2.7.7.2: the driver names the chain that it wants to know of.
             aim(Base.available, (size @@ U"0") + 4)
-            when(io.features.eventIndex)(read(Asked.place)) otherwise goto(arm)
+            when(io.features.eventIndex)(goto(ask)) otherwise goto(arm)
           }
-          default(find()) // Put.place
+          default { // Put.place
+            aim(Base.available, 0)
+            goto(ask)
+          }
         }
       }
     }

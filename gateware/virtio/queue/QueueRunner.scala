@@ -180,6 +180,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     val bytes   = Reg(UInt(p.frameWidth bits)) // Bytes that were written to the chain.
     val more    = Reg(Bool())                  // Another descriptor follows.
     val split   = Reg(Bool())                  // The frame goes on in the next chain.
+    val beyond  = Reg(Bool())                  // The first descriptor is none of the table.
     val alone = RegInit(False) // The next chain may begin before the data of this one comes.
     val tiny  = bytes < VirtioParam.NetHeader
     // Descriptors of a packed ring that the chain has.
@@ -307,8 +308,10 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   val hint = NotifiedIndex(p, state, io.contexts, io.features, io.kick)
 
   val stable = Bool() // The queue's next head and next frame are those of the next cycle, too.
-  // The next chain has room for all of the next frame.
-  val fits = RegNext(Bool(transmit) || (stable && io.fresh && first.descriptor.bytes >= io.length))
+  // The next chain has room for all of the next frame. Two registers, since the path through the
+  // comparison is deep.
+  val enough = RegNext(first.descriptor.bytes >= io.length)
+  val fits   = Bool(transmit) || (enough && RegNext(stable && io.fresh))
 
   val machine = new StateMachine {
     setEncoding(binaryOneHot) // The paths from the state to the endpoint's port are deep.
@@ -354,8 +357,9 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     /** Begins a chain with the next head. */
     def begin(alone: Bool): Unit = {
       takeHead(further = false)
-      chain.alone := alone
-      chain.split := False
+      chain.alone  := alone
+      chain.split  := False
+      chain.beyond := first.tooHigh && !first.failed
       if (p.packed) {
         chain.spans := 1
         chain.skips := False
@@ -463,7 +467,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
         }
       } elsewhen (bit(io.read)) {
         begin(joins)
-        when(first.tooHigh && !first.failed)(violate(Violation.head)) otherwise goto(check)
+        goto(check)
       }
     }
     follow.whenIsActive {
@@ -517,7 +521,9 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     check.whenIsActive {
       chain.more  := descriptor.more
       chain.entry := descriptor.next
-      when(cut)(goto(leave)) elsewhen (spent)(violate(Violation.index)) elsewhen (
+      when(cut)(goto(leave)) elsewhen (chain.beyond)(violate(Violation.head)) elsewhen (
+        spent
+      )(violate(Violation.index)) elsewhen (
         answer.failed
       )(violate(Violation.read)) elsewhen (
         descriptor.indirect

@@ -12,9 +12,10 @@ import lanebox.virtio.vocabulary.FarPort
 /** Offers the oldest received frame to the pair of queues to which it goes. Both pairs of a net
   * device have one frame store, so frames leave it in the order in which they came.
   *
-  * `toSecond` says that the frame goes to the second pair, if `both` pairs are active and the
-  * driver runs the queue. When a pair has taken a chain for the frame, the frame stays with it
-  * (`begun`: with the second pair), unless the driver stops the queue.
+  * `toSecond` says that the frame that is offered in the next cycle goes to the second pair, if
+  * `both` pairs are active and the driver runs the queue. When a pair has taken a chain for the
+  * frame, the frame stays with it (`begun`: with the second pair), unless the driver stops the
+  * queue.
   */
 case class PairChoice(
     frame: Stream[UInt],
@@ -25,10 +26,11 @@ case class PairChoice(
 ) extends Area {
   val takes = Vec(pairs.map(_.takes)).asBits
   val kept  = Reg(Bits(2 bits)) init 0 // Bit n: pair n has taken a chain for the frame.
-  kept := (kept | takes).andMask(!frame.fire && !clear) & Vec(pairs.map(_.live)).asBits
-  val begun  = kept(1)
-  val live   = RegNext(pairs(1).live) init False // The path through the runner is deep.
-  val second = begun || (toSecond && both && live && !kept(0))
+  val keeps = (kept | takes).andMask(!frame.fire && !clear) & Vec(pairs.map(_.live)).asBits
+  kept := keeps
+  val begun = kept(1)
+  // A register, since the path from the choice through the runner is deep.
+  val second = RegNext(keeps(1) || (toSecond && both && pairs(1).live && !keeps(0))) init False
   // No stream operator fits: until a pair has taken a chain for it, an offered frame goes over to
   // the other pair when the driver starts or stops a queue. A stream never takes an offer back.
   for ((pair, n) <- pairs.zipWithIndex) {
