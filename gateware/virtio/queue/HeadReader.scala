@@ -214,17 +214,23 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     val wrong = comes && !right
   }
 
-  ask.offer << read(
-    ask.phase =/= Step.rest,
-    ask.onEntry ? U(HostRequests.Entry) | U(HostRequests.Guess),
+  // No stream operator sets `valid`, since both offers are states of small machines.
+  ask.offer.valid := ask.phase =/= Step.rest
+  HostRequests.setRead(
+    ask.offer.payload,
     ask.address,
-    ask.onEntry ? ((ask.room +^ ask.address(1).asUInt + 1) >> 1).resize(6) | ask.run @@ U"00"
+    ask.onEntry ? ((ask.room +^ ask.address(1).asUInt + 1) >> 1).resize(6) | ask.run @@ U"00",
+    HostRequests.context(
+      transmit,
+      ask.onEntry ? U(HostRequests.Entry) | U(HostRequests.Guess)
+    )
   )
-  list.offer << read(
-    list.step === Turn.ask,
-    U(HostRequests.Descriptor),
+  list.offer.valid := list.step === Turn.ask
+  HostRequests.setRead(
+    list.offer.payload,
     list.source,
-    U(4, 6 bits)
+    U(4),
+    HostRequests.context(transmit, U(HostRequests.Descriptor))
   )
 
   /** The two offers. `ask` goes first, unless the other one was there a cycle earlier. No arbiter of
@@ -420,29 +426,6 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
   }
   io.reading := reading
   io.busy    := reading.orR || lacks.orR
-
-  /** Returns a read of whole dwords: of a line of entries, or of a descriptor. No stream operator
-    * sets its `valid`, since the offer is a state of a small machine.
-    */
-  private def read(
-      offers: Bool,
-      kind: UInt,
-      address: UInt,
-      dwords: UInt
-  ): Stream[Fragment[Request]] = {
-    val request = Stream(Fragment(Request()))
-    request.valid      := offers
-    request.last       := True
-    request.write      := False
-    request.address    := address(63 downto 2) @@ U"00"
-    request.dwords     := dwords.resize(11)
-    request.firstBe    := B"1111"
-    request.lastBe     := B"1111".andMask(dwords =/= 1)
-    request.attributes := 0
-    request.data       := 0
-    request.context    := HostRequests.context(transmit, kind)
-    request
-  }
 }
 
 object HeadReader {

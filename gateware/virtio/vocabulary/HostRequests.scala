@@ -55,17 +55,21 @@ object HostRequests {
   def read(place: Stream[Place], context: Bits): Stream[Fragment[Request]] = {
     val request = Stream(Fragment(Request()))
     request.arbitrationFrom(place)
-    val dwords = place.dwords
+    setRead(request.payload, place.address, place.dwords, context)
+    request
+  }
+
+  /** Sets all fields of `request`: it reads `dwords` whole dwords from that of `address` on. */
+  def setRead(request: Fragment[Request], address: UInt, dwords: UInt, context: Bits): Unit = {
     request.last       := True
     request.write      := False
-    request.address    := place.address(63 downto 2) @@ U"00"
-    request.dwords     := dwords
+    request.address    := address(63 downto 2) @@ U"00"
+    request.dwords     := dwords.resize(11)
     request.firstBe    := B"1111"
     request.lastBe     := B"1111".andMask(dwords =/= 1)
     request.attributes := 0
     request.context    := context
     request.data       := 0
-    request
   }
 
   /** Returns the beats of `data` whose read was asked for with `context`. */
