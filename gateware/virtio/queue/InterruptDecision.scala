@@ -19,7 +19,7 @@ case class InterruptDecision(
     patience: Int,
     used: UInt,
     told: UInt,
-    untold: Bool, // `used` was not yet `told` in the cycle before.
+    untold: Bool, // Entries were used since the last decision.
     eager: Bool,  // The driver wanted an interrupt for the last used entry.
     eventIndex: Bool,
     lap: Option[UInt] = None // The mask of indices, if they are modulo a number less than 2^16.
