@@ -71,7 +71,7 @@ class VirtioEngineTest extends NetBench {
     driver.queues.foreach(_.inOrder(stacked = false))
   }
 
-  for ((bytes, most) <- Seq(64 -> (4.5, 5.7), 256 -> (10.5, 14.0), 1024 -> (43.0, 46.0)))
+  for ((bytes, most) <- Seq(64 -> (4.5, 5.7), 256 -> (10.5, 15.0), 1024 -> (43.0, 46.0)))
     test(s"$Batch messages of $bytes bytes to the console and back, seed ${Seed.value}") {
       VirtioEngineTest.compiled.doSim(s"console$bytes", Seed.value) { dut =>
         val random = new scala.util.Random(simRandom.nextLong())
@@ -105,7 +105,7 @@ class VirtioEngineTest extends NetBench {
       }
     }
 
-  for ((bytes, most) <- Seq(60 -> (6.3, 7.8), 1514 -> (54.0, 130.0)))
+  for ((bytes, most) <- Seq(60 -> (6.6, 8.4), 1514 -> (54.0, 130.0)))
     test(s"$Batch frames of $bytes bytes in both directions, seed ${Seed.value}") {
       VirtioEngineTest.compiled.doSim(s"net$bytes", Seed.value) { dut =>
         val random = new scala.util.Random(simRandom.nextLong())
