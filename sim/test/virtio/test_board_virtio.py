@@ -9,7 +9,15 @@ import random
 import pytest
 
 from gateware import numbers
-from sim.clients.virtio import MAGIC, QUEUE_SEL, RECEIVE, STATUS, TRANSMIT
+from sim.clients.virtio import (
+    MAGIC,
+    QUEUE_NOTIFY,
+    QUEUE_READY,
+    QUEUE_SEL,
+    RECEIVE,
+    STATUS,
+    TRANSMIT,
+)
 from sim.test.board.board_builds import build_executable, build_gateware, register_map
 from sim.test.board.board_client import wait_until
 from sim.test.conftest import started_boards
@@ -17,6 +25,7 @@ from sim.test.virtio.virtio_driver import (
     BUFFER_BYTES,
     CONFIG,
     DEVICE_ID,
+    DROPPED,
     NEEDS_RESET,
     NEXT,
     QUEUE_NUM_MAX,
@@ -30,6 +39,15 @@ from tools.testing.seeds import SHIFT
 
 # The code in the register Reason for a chain with more descriptors than the queue.
 ENDLESS = elements("virtio/vocabulary/Violation.scala")["endless"]
+# The first byte and the size of each aligned access of 1 or 2 bytes to a dword.
+PARTS = [(at, count) for count in (1, 2) for at in range(0, 4, count)]
+# Dwords of BAR0 outside all windows: the first one and the last one behind the pages of the virtio
+# devices, and one in front of them.
+HOLES = (
+    numbers.VIRTIO_BASE + numbers.VIRTIO_DEVICES * numbers.VIRTIO_SIZE,
+    numbers.CAPABILITY_BASE - 4,
+    numbers.VIRTIO_BASE - 4,
+)
 
 
 @pytest.fixture
@@ -126,6 +144,57 @@ def test_after_a_reset_is_answered_host_memory_is_left_alone(start_virtio):
                 assert set(bytes(queue.memory.data)) == {0x5A}
             console.start()
         assert board.stats()["unmapped"] == 0
+
+
+def echo(console, data):
+    """Send bytes through the console, and wait until they are back."""
+    before = len(console.received)
+    console.send(data)
+    while len(console.received) < before + len(data):
+        console.wait()
+    assert console.received[before:] == data
+
+
+def test_parts_of_registers_are_read_and_never_written(start_virtio):
+    """Each byte and each half of a register of the page reads as in the whole dword. A write of 1
+    or 2 bytes is refused and counted, even one that would reset the device as a whole dword."""
+    with start_virtio() as board:
+        console = Console(board.card())
+        card, page = console.card, console.device.offset
+        echo(console, b"before")
+        for offset in (MAGIC, VERSION, DEVICE_ID, STATUS, DROPPED, CONFIG):
+            whole = console.read(offset)
+            for at, count in PARTS:
+                part = whole >> 8 * at & (1 << 8 * count) - 1
+                assert card.mmio_read(page + offset + at, count) == part, (hex(offset), at, count)
+        console.write(QUEUE_SEL, TRANSMIT)
+        status, refused = console.read(STATUS), card.read("mmio_writes_refused")
+        registers = (STATUS, QUEUE_READY, QUEUE_SEL, QUEUE_NOTIFY, MAGIC, DROPPED)
+        for offset in registers:
+            for at, count in PARTS:
+                card.mmio_write(page + offset + at, 0, count)
+        assert card.read("mmio_writes_refused") == refused + len(registers) * len(PARTS)
+        assert console.read(STATUS) == status and console.read(QUEUE_READY) == 1
+        assert console.read(QUEUE_NUM_MAX) == console.device.queue_size
+        echo(console, b"after the writes")
+        assert console.read(STATUS) == status
+
+
+def test_accesses_beside_the_pages_end_and_the_device_goes_on(start_virtio):
+    """A read of 1, 2 or 4 bytes outside all windows of BAR0 is an Unsupported Request, which gives
+    all ones. A write there is dropped. Both are counted, none waits, and the console goes on."""
+    with start_virtio() as board:
+        console = Console(board.card())
+        card = console.card
+        accesses = [(hole + at, count) for hole in HOLES for at, count in [*PARTS, (0, 4)]]
+        for address, count in accesses:
+            card.mmio_write(address, 0x5A, count)
+            assert card.mmio_read(address, count) == (1 << 8 * count) - 1, (hex(address), count)
+            echo(console, b"on")
+        assert card.read("pcie_endpoint_host_unsupported") == len(accesses)
+        assert card.read("pcie_endpoint_host_dropped") == len(accesses)
+        assert board.stats()["completion_timeouts"] == 0
+        assert console.read(STATUS) & NEEDS_RESET == 0
 
 
 def test_a_build_without_virtio_has_nothing_of_it(start_board):
