@@ -34,6 +34,9 @@ case class Echo() extends Component {
 
   val next = io.sink.m2sPipe() // The beat that follows `beat`.
   val beat = next.m2sPipe()
+  // What `beat` says by itself. It is found a cycle earlier, since whether a beat is taken depends
+  // on it.
+  val facts = RegNextWhen(Facts(next.payload), next.ready)
   io.busy := next.valid || beat.valid || io.source.valid
 
   // The first beat of a frame waits for the second one, which has a part of the addresses.
@@ -52,30 +55,16 @@ case class Echo() extends Component {
     private def early(at: Int, bytes: Int): Bits = one(8 * at, 8 * bytes bits)
     private def late(at: Int, bytes: Int): Bits  = two(8 * (at - Frames.BeatBytes), 8 * bytes bits)
 
-    val receiver = early(0, 6)
-    val sender   = early(6, 6)
-    val kind     = early(12, 2)
-    val long     = beat.head.kept >= Shortest && !beat.last && !beat.error
-
-    val request   = early(14, 8) === field("0001080006040001")
+    val receiver  = early(0, 6)
+    val sender    = early(6, 6)
     val arpSender = early(22, 6)
     val arpFrom   = early(28, 4)
     val arpTo     = late(38, 4)
-    val looks     = arpFrom === 0 || arpFrom === arpTo
-    val isArp     = long && kind === ofType(EtherType.Arp) && request && !looks
-
-    val group = receiver(0)
-    // The packet is a fragment, but not the first one.
-    val later    = (early(20, 2) & field("1fff")) =/= 0
-    val protocol = early(23, 1)
-    val isIcmp   = protocol === field("01")
-    val isUdp    = protocol === field("11")
-    val asks     = late(34, 1) === field("08")
-    val from     = early(26, 4)
-    val to       = row(early(30, 2), late(32, 2))
-    val isPlain  = kind === ofType(EtherType.Ipv4) && early(14, 1) === field("45")
-    val isIp     = long && isPlain && !group && (isUdp || (isIcmp && (asks || later)))
-    val answered = isArp || isIp
+    val isArp     = facts.asksArp && arpFrom =/= arpTo
+    val asks      = late(34, 1) === field("08")
+    val from      = early(26, 4)
+    val to        = row(early(30, 2), late(32, 2))
+    val answered  = isArp || facts.isUdp || (facts.isIcmp && (asks || facts.later))
 
     private def same(at: Int, bytes: Int): Bits = early(at, bytes)
     private val arp =
@@ -89,8 +78,8 @@ case class Echo() extends Component {
     private def keep[T <: Data](fact: T): T = RegNextWhen(fact, present.fire && first)
     val answered                            = keep(frame.answered)
     val isArp                               = keep(frame.isArp)
-    val isUdp                               = keep(frame.isUdp && !frame.later)
-    val isIcmp                              = keep(frame.isIcmp && !frame.later)
+    val isUdp                               = keep(facts.isUdp && !facts.later)
+    val isIcmp                              = keep(facts.isIcmp && !facts.later)
     val arpSender                           = keep(frame.arpSender)
     val arpFrom                             = keep(frame.arpFrom)
     val from                                = keep(frame.from(31 downto 16))
@@ -122,6 +111,32 @@ case class Echo() extends Component {
 }
 
 object Echo {
+
+  /** What the first beat of a frame says by itself. */
+  case class Facts() extends Bundle {
+    val asksArp = Bool() // An ARP request whose sender has an address.
+    val isUdp   = Bool() // A UDP packet that is to be answered.
+    val isIcmp  = Bool() // An ICMP packet, which is to be answered if it is an echo request.
+    val later   = Bool() // The packet is a fragment, but not the first one.
+  }
+  object Facts {
+
+    /** Returns the facts of `beat`, which is the first one of its frame. */
+    def apply(beat: Fragment[Frames.Beat]): Facts = {
+      def bytes(at: Int, count: Int): Bits   = beat.data(8 * at, 8 * count bits)
+      def is(at: Int, content: String): Bool = bytes(at, content.length / 2) === field(content)
+      val long    = beat.head.kept >= Shortest && !beat.last && !beat.error
+      val request = bytes(12, 2) === ofType(EtherType.Arp) && is(14, "0001080006040001")
+      val plain   = bytes(12, 2) === ofType(EtherType.Ipv4) && is(14, "45")
+      val isIp    = long && plain && !beat.data(0) // The frame is to one station, not to a group.
+      val facts   = Facts()
+      facts.asksArp := long && request && bytes(28, 4) =/= 0
+      facts.isUdp   := isIp && is(23, "11")
+      facts.isIcmp  := isIp && is(23, "01")
+      facts.later   := (bytes(20, 2) & field("1fff")) =/= 0
+      facts
+    }
+  }
 
   /** Bytes of the shortest frame that is answered: ARP, or IPv4 and 8 bytes behind its header. */
   val Shortest = 42
