@@ -192,6 +192,7 @@ ELSEWHERE: Table = {
         "examples": "examples/test/test_examples.py",
         "pcap": "sim/test/commands/test_pcap.py",
         "serve": "sim/test/commands/test_serve.py",
+        "tap": "sim/test/port/test_wire_tap.py",
         "util": "sim/test/util/test_software_examples.py",
         "virtio": "sim/test/commands/test_virtio.py",
     },
