@@ -124,6 +124,17 @@ def test_an_array_that_outlives_its_block_raises(host, card):
     assert all(table.size for table in tables)
 
 
+def test_the_generator_ends_with_its_capture(card):
+    """A generator without end stops when its capture is closed, so a later capture has none of its
+    frames."""
+    with card.capture(**SMALL) as capture:
+        generate(capture, Generated(64, 20000, count=0))
+        assert len(next(iter(capture)))
+    with card.capture(**SMALL) as capture:
+        time.sleep(0.2)
+        assert sum(port.delivered.frames for port in capture.stats.ports) == 0
+
+
 def test_a_capture_that_runs_is_not_closed_by_another(host, card):
     """A second capture of a queue is refused with WayBusy while the first one runs, also if it is
     the same object. The first one goes on. When it has stopped, another one takes its place."""

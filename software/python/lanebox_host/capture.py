@@ -328,6 +328,7 @@ class Capture(WithBlock):
         self._sorting = (tuple(rules), tuple(spread), by_port)
         self._capture = HANDLE()
         self._runs = False
+        self._generates = False  # The card's generator was started by this capture.
         self._blocks: deque[Block] = deque()
 
     # Begin and end --------------------------------------------------------------------------------
@@ -408,7 +409,7 @@ class Capture(WithBlock):
             self._call("stop")
 
     def close(self) -> None:
-        """Stop the capture and free its ring.
+        """Stop the capture and its generator, and free the ring.
 
         If a NumPy array in the ring still exists, the ring is not freed yet. The next close() or
         the next capture of the same queue frees it when no such array exists any more. After
@@ -418,6 +419,9 @@ class Capture(WithBlock):
         if not self._capture or self._handle.closed:
             return
         self.stop()
+        if self._generates:
+            self._generates = False
+            self._handle.plain("capture_generate_stop", of=self._capture)
         if not self._used():
             self._handle.plain("capture_close", of=self._capture)
             self._handle.parts.remove(self)
@@ -534,6 +538,7 @@ class Capture(WithBlock):
             size=size, period=period, count=count, seed=seed, port_mask=port_mask
         )
         self._call("generate", byref(fields))
+        self._generates = True
 
     @property
     def discarded(self) -> tuple[Account, ...]:
