@@ -34,8 +34,8 @@ case class Echo() extends Component {
 
   val next = io.sink.m2sPipe() // The beat that follows `beat`.
   val beat = next.m2sPipe()
-  // What `beat` says by itself. It is found a cycle earlier, since whether a beat is taken depends
-  // on it.
+  // The facts of `beat` alone. They are found a cycle earlier, since whether a beat is taken
+  // depends on them.
   val facts = RegNextWhen(Facts(next.payload), next.ready)
   io.busy := next.valid || beat.valid || io.source.valid
 
@@ -112,7 +112,7 @@ case class Echo() extends Component {
 
 object Echo {
 
-  /** What the first beat of a frame says by itself. */
+  /** The facts that the first beat of a frame has by itself. */
   case class Facts() extends Bundle {
     val asksArp = Bool() // An ARP request whose sender has an address.
     val isUdp   = Bool() // A UDP packet that is to be answered.

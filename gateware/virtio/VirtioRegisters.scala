@@ -110,7 +110,7 @@ case class VirtioRegisters(p: VirtioParam) extends Component {
       when(lone && data.asUInt === LoneControl) { selected := p.queues - 1 }
     }
     val contexts = Vec(Reg(QueueContext(p.sizeWidth)), p.queues)
-    // What is wrong with each queue, from when its registers were written: so a queue that is made
+    // The faults of each queue are noted when its registers are written. So a queue that is made
     // ready selects a few bits, and no addresses.
     val faults = Vec(Reg(Faults()), p.queues)
     for ((context, n) <- contexts.zipWithIndex) {
@@ -280,7 +280,7 @@ case class VirtioRegisters(p: VirtioParam) extends Component {
 
 object VirtioRegisters {
 
-  /** What is wrong with a queue: its size is no power of two, or too large. An area is not at a
+  /** The faults of a queue's registers: its size is no power of two, or too large. An area is not at a
     * multiple of 16, 2 or 4. `half` says that the driver's area is not at a multiple of 4.
     */
   case class Faults() extends Bundle {

@@ -389,7 +389,8 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
   }
 
   val behind = of(state.last, list.pair) + 1
-  // What is added to `stored`. It does not depend on whether a guess is right, whose path is deep.
+  // The number that is added to `stored`. It does not depend on whether a guess is right, whose
+  // path is deep.
   val more = (io.descriptor.valid || io.guess.valid) ? U(1, widthOf(lines.plan.count) bits) |
     (lines.plan.count - list.done)
   val keeps = (0 until p.pairs).map(n => come.keeps && come.which.pair === n)
