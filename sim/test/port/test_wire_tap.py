@@ -43,7 +43,7 @@ NAMESPACE = ("unshare", "-Urnp", "--kill-child")
 MAKE = "ip tuntap add mode tap name tap0"
 # A shell function that waits until a program uses the interface, which has a carrier then.
 ATTACHED = "attached() { until ip link show tap0 | grep -q LOWER_UP; do sleep 0.1; done; }"
-# What `unshare` and `ip` print if the kernel refuses a user namespace, if it gives one without
+# The messages of `unshare` and `ip` if the kernel refuses a user namespace, if it gives one without
 # rights, as AppArmor lets it do on Ubuntu, and if it has no TAP or this user may not use it.
 MISSING = (
     "unshare failed: Operation not permitted",
