@@ -170,7 +170,7 @@ class FrameTraffic(
     held = 0
   }
 
-  /** Resets the device. What it has used or sent must be right. */
+  /** Resets the device. All used chains and all sent frames must be right. */
   def end(): Unit = {
     ended = true
     driver.reset()
