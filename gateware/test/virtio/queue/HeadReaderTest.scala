@@ -165,7 +165,7 @@ class HeadReaderTest extends ConsoleBench {
         driver.sent.clear()
         driver.write(QueueSel, 1)
         driver.write(QueueReady, 0)
-        // The driver may write anything to the addresses. What reads there fails.
+        // The driver may write anything to the addresses. A read there fails.
         for (offset <- Seq(QueueDesc, QueueDriver, QueueDevice))
           driver.write(offset, 0x1000L * random.nextInt(16))
         def nothingComes(cycles: Int): Unit = {
